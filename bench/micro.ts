@@ -4,7 +4,7 @@ import { createParser } from "eventsource-parser";
 import { compilePrice, costOfUsage } from "../src/catalog/price.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { GatewayError } from "../src/core/errors.ts";
-import { createAccessTokens } from "../src/edge/oauth/access-tokens.ts";
+import { accessTokenReader } from "../src/edge/oauth/access-tokens.ts";
 import { signingKeys } from "../src/edge/oauth/signing-keys.ts";
 import { SseScanner } from "../src/upstream/sse-scanner.ts";
 import { atMost, type Row, told } from "./bench.ts";
@@ -132,7 +132,7 @@ function accessToken(): Row[] {
     return `${signed}.${sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
   });
   const read = () => {
-    const reader = createAccessTokens({ keys, base: () => base, clock: systemClock });
+    const reader = { read: accessTokenReader(keys, () => base, systemClock) };
     for (const token of tokens) if (reader.read(token) instanceof GatewayError) throw new Error("a token is not good");
     seen += tokens.length;
   };

@@ -1,8 +1,11 @@
 // Calls a running gateway: its admin listener, with the token from its data folder; or its API, with a key.
+
 import { adminTokenPath, readAdminToken } from "../money/accounts/admin-token.ts";
 import type { Config } from "../platform/config.ts";
 import { CommandError } from "./command.ts";
 
+/** The most rows of a page. */
+export const PAGE = 1_000;
 /** Backing up a large ledger takes a while. */
 const ANSWER_MS_MAX = 600_000;
 
@@ -97,13 +100,44 @@ export function createOwnClient(config: Config): AdminClient {
   return createClient({ origin: ownOrigin(config), token: () => keyOf(config), settings });
 }
 
-/** The rows of all pages of a list. A gateway of a release without pages names no next one. */
-export async function allOf<Row>(admin: AdminClient, path: string, name: string): Promise<readonly Row[]> {
+/** The rows of all pages of a list, up to `most`. A gateway of a release without pages names no next one. */
+export async function allOf<Row>(
+  admin: AdminClient,
+  path: string,
+  name: string,
+  { query = {}, most = Number.POSITIVE_INFINITY }: { query?: Readonly<Record<string, string>>; most?: number } = {},
+): Promise<readonly Row[]> {
   const rows: Row[] = [];
-  for (let cursor: unknown = ""; typeof cursor === "string"; ) {
-    const page: Record<string, unknown> = await admin.call("GET", cursor === "" ? path : `${path}?cursor=${cursor}`);
+  for (let cursor: unknown = ""; typeof cursor === "string" && rows.length < most; ) {
+    const limit = Number.isFinite(most) ? { limit: String(Math.min(PAGE, most - rows.length)) } : {};
+    const asked = new URLSearchParams({ ...query, ...limit, ...(cursor === "" ? {} : { cursor }) });
+    const page: Record<string, unknown> = await admin.call("GET", asked.size === 0 ? path : `${path}?${asked}`);
     rows.push(...(page[name] as Row[]));
     cursor = page.next_cursor;
   }
   return rows;
+}
+
+interface Asked<T> {
+  readonly from: "gateway" | "environment";
+  readonly answer: T;
+  /** Text for people; notes where no gateway was called. */
+  told(text: string): string;
+}
+
+/** Calls the gateway, and `otherwise` only where none runs. A refusal by the gateway is final. */
+export async function askedOr<T>(ask: () => Promise<T>, otherwise: () => Promise<T>): Promise<Asked<T>> {
+  try {
+    return { from: "gateway", answer: await ask(), told: (text) => text };
+  } catch (error) {
+    if (!(error instanceof NoGateway)) throw error;
+    const [why] = error.message.split(/[;(]/);
+    const word = `${why?.trim()}: this is read from the variables of this shell.`;
+    return { from: "environment", answer: await otherwise(), told: (text) => `${word}\n\n${text}` };
+  }
+}
+
+export async function providersOn(admin: AdminClient): Promise<readonly string[]> {
+  const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>("GET", "/admin/v1/providers");
+  return providers.flatMap(({ id, on }) => (on ? [id] : []));
 }

@@ -1,7 +1,8 @@
 // `tollgate check`: checks whether each enabled provider serves us, through the running gateway or directly from this shell.
+
 import type { ProviderCheck } from "../gateway/check-provider.ts";
-import type { AdminClient } from "./admin-client.ts";
-import { askedOr, providersOn } from "./asked-or.ts";
+import type { RouteRow } from "../upstream/route-figures.ts";
+import { type AdminClient, askedOr, providersOn } from "./admin-client.ts";
 import { type Command, CommandError, type Workplace } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";
@@ -98,5 +99,32 @@ export const check: Command = {
     const text =
       checks.length === 0 ? "No provider is on." : [rows, ...(details.length > 0 ? ["", ...details] : [])].join("\n");
     return { json: { ok: good, from: asked.from, checks }, text: asked.told(text), good };
+  },
+};
+
+const ROUTE_HEADS = ["PROVIDER", "MODEL OR ACTION", "STATE", "TIMES", "LAST", "REASON", "IN ITS WORDS"];
+
+function linesOf({ provider, model, rests, failures }: RouteRow): readonly (readonly string[])[] {
+  const state = rests ? "rests" : "";
+  if (failures.length === 0) return [[provider, model, state, "", "", "", ""]];
+  return failures.map(({ reason, status, words, count, last_at }) => {
+    const told = status === 0 ? reason : `${reason} ${status}`;
+    return [provider, model, state, String(count), last_at.slice(0, 19), told, words];
+  });
+}
+
+export const routesCommand: Command = {
+  name: "routes",
+  options: { provider: { value: "ID", meaning: "of this one alone" } },
+  summary: "Lists the routes that rest, and what routes failed with lately, in their providers' own words",
+  async run(typed, { admin, columns }) {
+    const only = typed.text("provider");
+    const { routes: all } = await admin.call<{ readonly routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
+    const routes = only === undefined ? all : all.filter(({ provider }) => provider === only);
+    const text =
+      routes.length === 0
+        ? "No route rests, and none has failed."
+        : table(ROUTE_HEADS, routes.flatMap(linesOf), columns);
+    return { json: { routes }, text };
   },
 };

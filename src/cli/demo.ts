@@ -35,8 +35,8 @@ interface Trace {
 const METRICS =
   /^(tollgate_(attempts_total|fallbacks_total|charged_usd_total|holds_open|absorbed_usd_total)|gen_ai_client_token_usage_sum)/;
 
-function say(text = ""): void {
-  process.stdout.write(`${text}\n`);
+function say(...lines: readonly string[]): void {
+  process.stdout.write(`${lines.join("\n")}\n`);
 }
 
 const centsText = (cents: number) => `${cents} ${cents === 1 ? "cent" : "cents"}`;
@@ -78,8 +78,10 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
   const { data } = await call(gateway, `${gateway.url}/api/run/core/discover`, key, find);
   const [best] = data as { endpoint: string; price_cents: number }[];
   if (best === undefined) throw new Error("nothing was found in the catalog");
-  say(`An agent searches the catalog for "${find.query}": ${best.endpoint}, ${centsText(best.price_cents)} or less.`);
-  say();
+  say(
+    `An agent searches the catalog for "${find.query}": ${best.endpoint}, ${centsText(best.price_cents)} or less.`,
+    "",
+  );
   const { href } = new URL(best.endpoint, gateway.url);
   const run = (headers: Record<string, string>) =>
     fetch(href, {
@@ -111,10 +113,8 @@ async function actingModel(gateway: Gateway, key: string): Promise<void> {
   const answer = await call(gateway, `${gateway.url}/api/llm/v1/chat/completions`, key, body);
   const { actions, cost } = answer.usage as { actions: { action: string; cents: number; ok: boolean }[]; cost: number };
   const [{ message }] = answer.choices as [{ message: { content: string } }];
-  say("A model may call brave/search within its answer: at most twice, for at most ten cents in all.");
-  say();
-  say(`  ${message.content.replace(/\s+/g, " ").slice(0, 100)}...`);
-  say();
+  say("A model may call brave/search within its answer: at most twice, for at most ten cents in all.", "");
+  say(`  ${message.content.replace(/\s+/g, " ").slice(0, 100)}...`, "");
   const { transactions } = (await call(gateway, `${gateway.url}/api/v1/transactions?limit=1`, key)) as {
     transactions: { transaction_id: string }[];
   };
@@ -127,8 +127,8 @@ async function actingModel(gateway: Gateway, key: string): Promise<void> {
   const ran = actions.map(({ action, cents }) => `${action} for ${centsText(cents)}`).join(", ");
   say(
     `Cost       ${cost.toFixed(9)} USD in one charge: ${ran}, and ${legs.length - actions.length} rounds of the model`,
+    "",
   );
-  say();
 }
 
 /** A job's state, from core/result. */
@@ -158,8 +158,7 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
     return data;
   };
   const { job_id } = (await run("core/onescrape-deep", { urls: PAGES, budgetCents: 30 })) as { job_id: string };
-  say(`A job reads ${PAGES.length} pages, with 30 cents held. Polling it is free.`);
-  say();
+  say(`A job reads ${PAGES.length} pages, with 30 cents held. Polling it is free.`, "");
   let job: Job = { status: "queued", charged_cents: 0 };
   for (let polls = 0; job.status !== "succeeded" && polls < POLLS_MAX; polls++) {
     job = (await run("core/result", { job_id })) as Job;
@@ -171,11 +170,11 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
     const what = error === undefined ? `by ${provider}, ${chars} characters` : error;
     say(`  ${error === undefined ? "read    " : "not read"}  ${url}  ${centsText(charged_cents)}  ${what}`);
   }
-  say();
   say(
+    "",
     `Job        ${job.status}: ${job.charged_cents} of the ${job.result.budget_cents} cents spent, the rest released`,
+    "",
   );
-  say();
 }
 
 /** The parts of a payment challenge that a wallet needs. */
@@ -214,8 +213,7 @@ async function payWithoutAccount(gateway: Gateway): Promise<void> {
       headers: { "content-type": "application/json", "x-tollgate-sandbox": "1", ...headers },
       body: JSON.stringify({ q: "gateways that charge only success" }),
     });
-  say(`A caller without a key calls ${path}, with the header x-tollgate-sandbox: 1.`);
-  say();
+  say(`A caller without a key calls ${path}, with the header x-tollgate-sandbox: 1.`, "");
   const unpaid = await ask({});
   const challenge = fromHeader(unpaid.headers.get("payment-required")) as Challenge;
   const [asked] = challenge.accepts;
@@ -233,12 +231,11 @@ async function payWithoutAccount(gateway: Gateway): Promise<void> {
   say(`             ${JSON.stringify(data).slice(0, 100)}...`);
   say(`  receipt    ${JSON.stringify(fromHeader(paid.headers.get("payment-response")))}`);
   const again = await ask({ "payment-signature": payment });
-  say(`  again      ${again.status}: the same payment gets the same answer, and moves nothing`);
-  say();
+  say(`  again      ${again.status}: the same payment gets the same answer, and moves nothing`, "");
   say("With real money it works the same, without that header: see docs/guides/payments.md.");
   if (!flags.keep) return;
-  say();
   say(
+    "",
     `Left running. Try: curl -i ${gateway.url}${path} -H 'x-tollgate-sandbox: 1' -H 'content-type: application/json' \\`,
   );
   say(`    -d '{"q":"hello"}'`);
@@ -253,12 +250,11 @@ async function tour(gateway: Gateway): Promise<void> {
   const key = String(made.api_key);
   say(
     `A gateway runs at ${gateway.url}. Its first account has 100 cents of play money and the key ${key.slice(0, 12)}...`,
+    "",
   );
-  say();
   const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/api/llm/v1` });
   const models = ["sandbox/503", "core/cheap"];
-  say(`The official openai client asks for ${models.join(", then ")}. The first is down.`);
-  say();
+  say(`The official openai client asks for ${models.join(", then ")}. The first is down.`, "");
   const last = await streamOne(
     client,
     models,
@@ -270,23 +266,19 @@ async function tour(gateway: Gateway): Promise<void> {
     say(`  ${ok ? "answered" : "failed  "}  ${provider} ${model}  ${status}${ok ? "" : ` ${kind}`}  ${ms} ms`);
   }
   const { prompt_tokens, completion_tokens } = last.usage;
-  say();
-  say(`Served by  ${last.model}`);
+  say("", `Served by  ${last.model}`);
   say(`Tokens     ${prompt_tokens} in, ${completion_tokens} out`);
-  say(`Cost       ${(Number(last.tollgate.charged_nano_usd) / 1e9).toFixed(9)} USD, charged once`);
-  say();
+  say(`Cost       ${(Number(last.tollgate.charged_nano_usd) / 1e9).toFixed(9)} USD, charged once`, "");
   await runActions(gateway, key);
   await actingModel(gateway, key);
   await runJob(gateway, key);
   const account = await call(gateway, `${gateway.url}/api/v1/account`, key);
-  say(`Balance    ${account.balance_cents} cents left, ${account.held_cents} held`);
-  say();
+  say(`Balance    ${account.balance_cents} cents left, ${account.held_cents} held`, "");
   say("What the operator sees on /metrics:");
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
   for (const line of metrics.split("\n").filter((text) => METRICS.test(text))) say(`  ${line}`);
   if (!flags.keep) return;
-  say();
-  say("Left running. Try:");
+  say("", "Left running. Try:");
   say(`  curl -N ${gateway.url}/api/llm/v1/chat/completions -H 'authorization: Bearer ${key}' \\`);
   say(
     `    -H 'content-type: application/json' -d '{"model":"core/cheap","stream":true,"messages":[{"role":"user","content":"Hello"}]}'`,

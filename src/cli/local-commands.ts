@@ -14,7 +14,7 @@ import type { LossRow, UnpricedRow } from "../gateway/losses.ts";
 import type { Setup } from "../gateway/setup.ts";
 import { configuredWords } from "../gateway/start-words.ts";
 import { type Config, describeSettings } from "../platform/config.ts";
-import { askedOr } from "./asked-or.ts";
+import { askedOr } from "./admin-client.ts";
 import { type Command, CommandError, UsageError } from "./command.ts";
 import { table } from "./text.ts";
 
@@ -75,11 +75,11 @@ const config: Command = {
 
 /** The gateway's prices, and today's losses by them. */
 interface Listed {
+  readonly losses: readonly LossRow[];
+  readonly unpriced: readonly UnpricedRow[];
   readonly tiers: readonly TierPriceRow[];
   readonly models: readonly PriceRow[];
   readonly unit_models: readonly UnitPriceRow[];
-  readonly losses: readonly LossRow[];
-  readonly unpriced: readonly UnpricedRow[];
 }
 
 /** A line for each model that cost more today than it sold for, and for each counter without a price. */
@@ -110,34 +110,25 @@ const prices: Command = {
   },
   summary: "Lists what every model costs and which providers serve it",
   async run(typed, { config: settings, admin, columns }) {
-    const {
-      PRICE_HEADING,
-      PRICE_TITLE,
-      priceLines,
-      priceRows,
-      tierPriceLines,
-      UNIT_PRICE_HEADING,
-      UNIT_PRICE_TITLE,
-      unitPriceCells,
-      unitPriceRows,
-    } = await import("../catalog/price-table.ts");
+    const of = await import("../catalog/price-table.ts");
     const sandbox = typed.flag("sandbox");
     const asked = await askedOr(
       () => admin.call<Listed>("GET", `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`),
       async () => {
         const catalog = await catalogOf(settings);
-        const unit_models = atOnce(unitPriceRows(catalog, { sandbox }));
+        const unit_models = atOnce(of.unitPriceRows(catalog, { sandbox }));
         const tiers = (await import("../catalog/price-answers.ts")).tierPriceRows(catalog, { sandbox });
-        return { tiers, models: atOnce(priceRows(catalog, { sandbox })), unit_models, losses: [], unpriced: [] };
+        return { tiers, models: atOnce(of.priceRows(catalog, { sandbox })), unit_models, losses: [], unpriced: [] };
       },
     );
     const { losses, unpriced } = asked.answer;
     const isListed = ({ providers }: PriceRow | UnitPriceRow) => providers.length > 0 || !typed.flag("available");
     const tiers = asked.answer.tiers.filter(({ available }) => available || !typed.flag("available"));
     const [models, unit_models] = [asked.answer.models.filter(isListed), asked.answer.unit_models.filter(isListed)];
-    const lines = [...tiers.flatMap(tierPriceLines), ...models.flatMap(priceLines)];
-    const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, lines, columns)}`;
-    const byUnit = `${UNIT_PRICE_TITLE}\n\n${table(UNIT_PRICE_HEADING, unit_models.map(unitPriceCells), columns)}`;
+    const lines = [...tiers.flatMap(of.tierPriceLines), ...models.flatMap(of.priceLines)];
+    const byToken = `${of.PRICE_TITLE}\n\n${table(of.PRICE_HEADING, lines, columns)}`;
+    const unitCells = unit_models.map(of.unitPriceCells);
+    const byUnit = `${of.UNIT_PRICE_TITLE}\n\n${table(of.UNIT_PRICE_HEADING, unitCells, columns)}`;
     const told = [...dearTable(asked.answer, columns), ...lossLines(asked.answer)];
     return {
       json: { from: asked.from, tiers, models, unit_models, losses, unpriced },
@@ -180,23 +171,14 @@ const pricesCheck: Command = {
     const found = checkPrices(adapters, catalog, list, day);
     const faults = found.differences.filter(isFault);
     const rows = found.differences.map((one) => [
-      `${one.provider}/${one.upstream_model}`,
-      one.cost,
-      one.difference === "ended" ? "ended" : one.listed,
-      one.sale,
-      one.at_a_loss ? "at a loss" : "",
-      one.note ?? "",
+      ...[`${one.provider}/${one.upstream_model}`, one.cost, one.difference === "ended" ? "ended" : one.listed],
+      ...[one.sale, one.at_a_loss ? "at a loss" : "", one.note ?? ""],
     ]);
     const head = ["MODEL", "COST", "LISTED", "SALE", "", "NOTE"];
     const sum = `${found.compared} models compared, ${faults.length} to mend; the list does not know ${found.unknown.length}.`;
-    return {
-      json: { day, ...found, faults: faults.length },
-      text:
-        rows.length === 0
-          ? sum
-          : `USD per million tokens, input/output/cached\n\n${table(head, rows, columns)}\n\n${sum}`,
-      good: faults.length === 0,
-    };
+    const shown = `USD per million tokens, input/output/cached\n\n${table(head, rows, columns)}\n\n${sum}`;
+    const json = { day, ...found, faults: faults.length };
+    return { json, text: rows.length === 0 ? sum : shown, good: faults.length === 0 };
   },
 };
 

@@ -3,7 +3,7 @@ import type { Proposal } from "../catalog/updates/proposal.ts";
 import type { SoldRow } from "../catalog/updates/rows.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../platform/config.ts";
-import { askedOr } from "./asked-or.ts";
+import { askedOr } from "./admin-client.ts";
 import { type Command, CommandError, type Typed } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";

@@ -8,7 +8,7 @@ import type { RunShown } from "../money/runs/run-endpoints.ts";
 import { environmentWith } from "../platform/config.ts";
 import { type AdminClient, createOwnClient, ownOrigin } from "./admin-client.ts";
 import { type Command, CommandError, type Typed, UsageError, type Workplace } from "./command.ts";
-import { type Bill, billText, leftText } from "./run-text.ts";
+import { type Bill, billText, leftText } from "./runs-commands.ts";
 
 const POLL_MS = 2_000;
 /** Exit codes of a command that cannot start, as shells and env(1) use them. */

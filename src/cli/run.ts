@@ -5,24 +5,21 @@ import { type Environment, readConfig } from "../platform/config.ts";
 import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient, createOwnClient } from "./admin-client.ts";
 import { certifyCommand } from "./certify/certify-command.ts";
-import { check } from "./check-command.ts";
+import { check, routesCommand } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine, type Workplace } from "./command.ts";
 import { EVENT_COMMANDS } from "./event-commands.ts";
 import { GROUP_COMMANDS } from "./group-commands.ts";
-import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { LOG_COMMANDS } from "./log-commands.ts";
 import { MCP_COMMAND } from "./mcp-command.ts";
 import { MODELS_COMMANDS } from "./models-commands.ts";
-import { PAYMENT_COMMANDS } from "./payment-commands.ts";
-import { routesCommand } from "./routes-command.ts";
 import { RUN_COMMAND } from "./run-command.ts";
-import { RUNS_COMMANDS } from "./runs-commands.ts";
+import { jobs, RUNS_COMMANDS } from "./runs-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
 import { USAGE_COMMANDS } from "./usage-commands.ts";
-import { WALLET_COMMANDS } from "./wallet-commands.ts";
+import { PAYMENT_COMMANDS, WALLET_COMMANDS } from "./wallet-commands.ts";
 
 export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,

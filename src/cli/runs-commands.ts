@@ -1,11 +1,51 @@
 // Operators' commands for runs: which spend, what one cost, and stopping one.
+
+import type { JobRow } from "../actions/jobs/job-view.ts";
 import { rounded } from "../edge/web/kit/shown.ts";
+import type { Reckoned } from "../money/runs/bill.ts";
 import type { RunShown } from "../money/runs/run-endpoints.ts";
 import { accountPath } from "./account-commands.ts";
 import { allOf } from "./admin-client.ts";
 import { type Command, requesting, type Typed } from "./command.ts";
-import { type Bill, billText, runText } from "./run-text.ts";
-import { table } from "./text.ts";
+import { pairs, table } from "./text.ts";
+
+/** What a run's page of the API has, on its first page. */
+export type Bill = RunShown & Reckoned;
+
+/** For the terminal's title. */
+export function leftText(run: RunShown): string {
+  const left = Math.max(0, run.budget_nano_usd - run.spent_nano_usd - run.held_nano_usd);
+  return `${rounded(left)} of ${rounded(run.budget_nano_usd)} left`;
+}
+
+function runText(run: RunShown): string {
+  return pairs([
+    ["run", run.id],
+    ["label", run.label ?? "none"],
+    ["state", run.status],
+    ["budget", rounded(run.budget_nano_usd)],
+    ["spent", rounded(run.spent_nano_usd)],
+    ["held", rounded(run.held_nano_usd)],
+    ["parent", run.parent ?? "none"],
+    ["child runs", run.children.map(({ id }) => id).join(", ") || "none"],
+    ["expires", run.expires_at],
+  ]);
+}
+
+/** The bill in short: the sum, then models and actions, the costliest first. */
+export function billText(bill: Bill, columns: number): string {
+  const { by_model: models, by_action: actions, calls } = bill.totals;
+  const state = bill.stopped ? ", stopped" : "";
+  const head = `Run ${bill.id}: ${rounded(bill.spent_nano_usd)} of ${rounded(bill.budget_nano_usd)} spent in ${calls} ${calls === 1 ? "call" : "calls"}${state}.`;
+  const rows = [
+    ...models.map(({ model, ...total }) => ({ name: model, ...total })),
+    ...actions.map(({ action, ...total }) => ({ name: action, ...total })),
+  ]
+    .sort((one, other) => Number(other.charged_nano_usd) - Number(one.charged_nano_usd))
+    .map(({ name, calls: count, charged_nano_usd: nano }) => [name, String(count), rounded(nano)]);
+  const parts = rows.length === 0 ? [head] : [head, table(["MODEL OR ACTION", "CALLS", "COST"], rows, columns)];
+  return [...parts, ...bill.loops.map(({ message }) => `Loop: ${message}`)].join("\n");
+}
 
 const runsPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/runs`;
 const runPath = (typed: Typed) => `${runsPath(typed)}/${encodeURIComponent(typed.word("RUN"))}`;
@@ -42,3 +82,35 @@ const stop = requesting<RunShown>({
 });
 
 export const RUNS_COMMANDS: readonly Command[] = [list, show, stop];
+
+const HEADS = ["JOB", "KIND", "STATUS", "ACCOUNT", "NAME", "AGE", "STILL", "DONE", "HELD", "SPENT", "RUNNER"];
+
+function span(seconds: number): string {
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
+}
+
+export const jobs: Command = {
+  name: "jobs",
+  options: { account: { value: "ID", meaning: "of this account alone" } },
+  summary: "Lists the jobs that are not over, those first that have stood still for longest",
+  async run(typed, { admin }) {
+    const account = typed.text("account");
+    const { jobs: all } = await admin.call<{ readonly jobs: readonly JobRow[] }>("GET", "/admin/v1/jobs");
+    const rows = account === undefined ? all : all.filter(({ account_id }) => account_id === account);
+    if (rows.length === 0) return { json: { jobs: rows }, text: "No job runs." };
+    const lines = rows.map((row) => [
+      row.job_id,
+      row.kind,
+      row.status,
+      row.account_id,
+      row.account_name ?? "-",
+      span(row.age_seconds),
+      span(row.still_seconds),
+      row.total === null ? "-" : `${row.done} of ${row.total}`,
+      row.held_usd,
+      row.spent_usd,
+      row.runner,
+    ]);
+    return { json: { jobs: rows }, text: table(HEADS, lines) };
+  },
+};

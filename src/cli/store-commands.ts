@@ -5,7 +5,7 @@ import type { KeptPrice } from "../gateway/price-versions.ts";
 import type { Refusal } from "../money/accounts/admin-endpoints.ts";
 import type { DoctorReport, Ledger } from "../money/ledger/model/ledger.ts";
 import type { Config } from "../platform/config.ts";
-import { askedOr, providersOn } from "./asked-or.ts";
+import { askedOr, providersOn } from "./admin-client.ts";
 import { type Command, CommandError, type Result, type Workplace } from "./command.ts";
 import { migrate } from "./migrate-command.ts";
 import { dumpBooks, restore, withStores } from "./restore-command.ts";

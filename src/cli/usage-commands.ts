@@ -3,10 +3,10 @@
 import type { NanoSum } from "../core/money.ts";
 import { rounded } from "../edge/web/kit/shown.ts";
 import { csvText } from "../money/accounts/csv.ts";
+import { allOf, PAGE } from "./admin-client.ts";
 import { type Command, type OptionShape, type Typed, UsageError, type Workplace } from "./command.ts";
 import { table } from "./text.ts";
 
-const PAGE = 1_000;
 /** The default number of transactions to print. */
 const TRANSACTIONS = 50;
 
@@ -23,31 +23,9 @@ const FILTERS: Readonly<Record<string, OptionShape>> = {
 };
 const CSV: OptionShape = { value: null, meaning: "print comma-separated values" };
 
-interface Asked {
-  readonly path: string;
-  /** The member of the answer that has the rows. */
-  readonly name: string;
-  readonly filters: readonly string[];
-  readonly rowsMax: number;
-  readonly more?: Readonly<Record<string, string>>;
-}
-
-/** The rows of as many pages as needed. */
-async function rowsOf({ admin }: Workplace, typed: Typed, asked: Asked): Promise<Row[]> {
-  const filters = asked.filters.flatMap((name) => {
-    const value = typed.text(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  const rows: Row[] = [];
-  for (let cursor: string | null = null; ; ) {
-    const limit = String(Math.min(PAGE, asked.rowsMax - rows.length));
-    const query = new URLSearchParams({ ...Object.fromEntries(filters), ...asked.more, limit });
-    if (cursor !== null) query.set("cursor", cursor);
-    const page: Record<string, unknown> = await admin.call("GET", `${asked.path}?${query}`);
-    rows.push(...(page[asked.name] as Row[]));
-    cursor = page.next_cursor as string | null;
-    if (cursor === null || rows.length >= asked.rowsMax) return rows;
-  }
+function filtersIn(typed: Typed): Record<string, string> {
+  const given = [...Object.keys(FILTERS), "status"].map((name) => [name, typed.text(name)] as const);
+  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
 const shown = (value: unknown) => (value === null || value === undefined ? "-" : String(value));
@@ -87,13 +65,9 @@ const usage: Command = {
     if (largest !== undefined && (largest < 1 || largest > PAGE))
       throw new UsageError(`--largest takes a number from 1 to ${PAGE}.`);
     const order = largest === undefined ? {} : { order: "amount" };
-    const rows = await rowsOf(place, typed, {
-      path: "/admin/v1/usage",
-      name: "usage",
-      filters: [...Object.keys(FILTERS), "status"],
-      rowsMax: largest ?? Number.POSITIVE_INFINITY,
-      more: { by, ...order, ...(typed.flag("sandbox") ? { sandbox: "1" } : {}) },
-    });
+    const query = { ...filtersIn(typed), by, ...order, ...(typed.flag("sandbox") ? { sandbox: "1" } : {}) };
+    const most = largest ?? Number.MAX_SAFE_INTEGER;
+    const rows = await allOf<Row>(place.admin, "/admin/v1/usage", "usage", { query, most });
     const json = { usage: rows };
     if (typed.flag("csv")) return { json, text: (await csvText(columnsOf(rows), rows)).trimEnd() };
     const columns = columnsOf(rows).filter((name) => !name.endsWith("_nano_usd"));
@@ -164,12 +138,8 @@ const transactions: Command = {
     if (id !== undefined) return oneTransaction(id, place);
     const limit = typed.number("limit") ?? TRANSACTIONS;
     if (limit === 0) throw new UsageError("--limit takes a number from 1 on.");
-    const rows = await rowsOf(place, typed, {
-      path: "/admin/v1/transactions",
-      name: "transactions",
-      filters: [...Object.keys(FILTERS), "status"],
-      rowsMax: limit,
-    });
+    const page = { query: filtersIn(typed), most: limit };
+    const rows = await allOf<Row>(place.admin, "/admin/v1/transactions", "transactions", page);
     const json = { transactions: rows };
     if (typed.flag("csv")) return { json, text: (await csvText(columnsOf(rows), rows)).trimEnd() };
     const isCharge = !["failed", "refused"].includes(typed.text("status") ?? "");

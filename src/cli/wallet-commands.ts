@@ -1,7 +1,59 @@
 // Commands for the operator's wallet: payments to merchants, and payments with an unknown outcome.
+
+import type { paymentRow } from "../edge/x402/payment-endpoints.ts";
 import type { paidRow } from "../money/wallet/wallet-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
+
+type Row = ReturnType<typeof paymentRow>;
+
+interface PaymentsLooked {
+  readonly settled: number;
+  readonly refused: number;
+  readonly payments: readonly Row[];
+}
+
+const PAYMENT_HEADS = ["TRANSACTION", "PAYER", "USD", "FOR", "TRIED"];
+const PAYMENTS_PATH = "/admin/v1/payments";
+
+function paymentsText(rows: readonly Row[]): string {
+  if (rows.length === 0) return "No payment is in doubt.";
+  const lines = rows.map((row) => {
+    const { transaction_id, payer, amount_usd, account_id, tried_at } = row;
+    return [transaction_id, payer, amount_usd, account_id ?? "a call", tried_at];
+  });
+  return table(PAYMENT_HEADS, lines);
+}
+
+/** A gateway without a wallet, or without payments, has no such endpoints. */
+function orElse(words: string) {
+  return (error: unknown): never => {
+    throw error instanceof CommandError && error.code === "not_found" ? new CommandError(words) : error;
+  };
+}
+
+const taken = orElse("No payments are taken here: X402_PAY_TO is not set.");
+
+export const PAYMENT_COMMANDS: readonly Command[] = [
+  {
+    name: "x402 pending",
+    summary: "Lists the payments on chain of which it is not known yet whether they were made",
+    async run(_, { admin }) {
+      const { payments } = await admin.call<Pick<PaymentsLooked, "payments">>("GET", PAYMENTS_PATH).catch(taken);
+      return { json: { payments }, text: paymentsText(payments), good: payments.length === 0 };
+    },
+  },
+  {
+    name: "x402 reconcile",
+    summary: "Finds out now what became of them, and books what was paid",
+    async run(_, { admin }) {
+      const looked = await admin.call<PaymentsLooked>("POST", `${PAYMENTS_PATH}/reconcile`).catch(taken);
+      const { settled, refused, payments } = looked;
+      const text = `${settled} were paid and are booked, ${refused} were not paid.\n${paymentsText(payments)}`;
+      return { json: looked, text, good: payments.length === 0 };
+    },
+  },
+];
 
 interface WalletState {
   readonly addresses: Readonly<Record<string, string | null>>;
@@ -28,14 +80,9 @@ function shown({ addresses, spent_today_usd, most_a_day_usd, in_doubt }: WalletS
   return [...at, spent, "In doubt:", table(HEADS, lines)].join("\n");
 }
 
-/** A gateway that pays no merchants has no such endpoint. */
-function paying(error: unknown): never {
-  if (error instanceof CommandError && error.code === "not_found")
-    throw new CommandError(
-      "No merchants are paid here: there is no wallet (MPP_WALLET_PRIVATE_KEY, X402_WALLET_PRIVATE_KEY).",
-    );
-  throw error;
-}
+const paying = orElse(
+  "No merchants are paid here: there is no wallet (MPP_WALLET_PRIVATE_KEY, X402_WALLET_PRIVATE_KEY).",
+);
 
 export const WALLET_COMMANDS: readonly Command[] = [
   {

@@ -5,7 +5,7 @@ import type { ActionCatalog } from "../actions/run/action-catalog.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { nearest } from "../catalog/nearest.ts";
 import { systemClock } from "../core/clock.ts";
-import { createAccessTokens } from "../edge/oauth/access-tokens.ts";
+import { accessTokenReader } from "../edge/oauth/access-tokens.ts";
 import { signingKeys } from "../edge/oauth/signing-keys.ts";
 import { AnswerCache } from "../edge/serve/cached-answers.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
@@ -48,7 +48,7 @@ export async function openCallers(foundation: Foundation) {
   const windows = createRequestWindows({ clock });
   const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
   const keys = config.oauth ? signingKeys(signingSecrets(config.signingSecret, config.dataDir), clock) : null;
-  const tokens = keys === null ? null : createAccessTokens({ keys, base: url.get, clock });
+  const readToken = keys === null ? () => null : accessTokenReader(keys, url.get, clock);
   const opening = openingOf(foundation);
   const authenticator = new Authenticator({
     books: stores.ledger,
@@ -66,7 +66,7 @@ export async function openCallers(foundation: Foundation) {
       return { ...under, ...ownKeysOf(accountId, rules, opening) };
     },
     formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
-    readToken: (token) => tokens?.read(token) ?? null,
+    readToken,
   });
   const callerOfKey = authenticator.callerOfKey.bind(authenticator);
   const runs = new Runs({

@@ -19,6 +19,7 @@ import type { ServeDeps } from "../edge/serve/deps.ts";
 import { accountPages } from "../edge/web/account/account-pages.ts";
 import { consolePages } from "../edge/web/console/console-pages.ts";
 import { OPENID_CALLBACK, type OperatorDoor } from "../edge/web/console/openid-sign-in.ts";
+import { OPERATOR_HEADER, PROVEN_HEADER } from "../edge/web/console/operator-log.ts";
 import { createOperatorSessions } from "../edge/web/console/operator-sessions.ts";
 import type { SignInParts } from "../edge/web/console/sign-in.ts";
 import { assetEndpoints } from "../edge/web/kit/assets.ts";
@@ -32,7 +33,6 @@ import type { OpenCallers } from "./callers.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { Foundation } from "./open-foundation.ts";
 import type { Work } from "./open-work.ts";
-import { OPERATOR_HEADER, PROVEN_HEADER } from "./operator-log.ts";
 import { createPlayAccounts, playgroundEndpoints } from "./playground.ts";
 import { inEnvelope } from "./public-endpoints.ts";
 
@@ -108,7 +108,7 @@ export async function openPeople(
   const openId = config.oidcIssuer === null ? null : (await import("./openid.ts")).openOpenId(foundation);
   const own: OAuthParts = Object.assign({}, people, {
     records,
-    grants: createGrants({ books, clock, forget: callers.forget }),
+    grants: createGrants(books, clock, callers.forget),
     openId,
     clock,
     keys: callers.signingKeys,

@@ -8,7 +8,7 @@ import { todaySection } from "../../src/edge/web/console/today.ts";
 import { html, textOf } from "../../src/edge/web/html.ts";
 import { type Ask, Refused } from "../../src/edge/web/kit/ask.ts";
 import { type Door, type Section, sectionEndpoints } from "../../src/edge/web/kit/sections.ts";
-import { rowsOf, table } from "../../src/edge/web/kit/shown.ts";
+import { tableOf } from "../../src/edge/web/kit/shown.ts";
 
 const NOW_MS = Date.parse("2026-11-22T10:00:00Z");
 const BODIES: Readonly<Record<string, unknown>> = {
@@ -46,11 +46,11 @@ describe("a long table", () => {
   it("is made a row a step, within the page and as it would be all at once", () => {
     const names = Array.from({ length: 500 }, (_, at) => `<${at}>`);
     const made: string[] = [];
-    const rows = rowsOf(names, (name) => {
+    const Name = (name: string) => {
       made.push(name);
-      return [html`<b>${name}</b>`];
-    });
-    const page = html`<main>${[html`<p>Above</p>`, table("Names", ["Name"], { rows, none: "" })]}</main>`;
+      return html`<b>${name}</b>`;
+    };
+    const page = html`<main>${[html`<p>Above</p>`, tableOf("Names", names, "", { Name })]}</main>`;
     expect(made).toEqual([]);
     const steps = textOf(page);
     steps.next();

@@ -27,7 +27,7 @@ import { keysIn, membersOf, readJson, withMembers } from "../../src/core/json-by
 import type { NeutralRequest } from "../../src/core/neutral.ts";
 import { jsonText, parseRaw } from "../../src/core/raw-json.ts";
 import { headerLine } from "../../src/edge/http/head-lines.ts";
-import { createAccessTokens } from "../../src/edge/oauth/access-tokens.ts";
+import { accessTokenReader } from "../../src/edge/oauth/access-tokens.ts";
 import { cookieOf } from "../../src/edge/oauth/sessions.ts";
 import { signingKeys } from "../../src/edge/oauth/signing-keys.ts";
 import { readPayment } from "../../src/edge/x402/read-payment.ts";
@@ -795,7 +795,7 @@ export const PARSERS: readonly Parser[] = [
     size: 300,
     of: (size) => {
       const keys = signingKeys(["secret"], systemClock);
-      const tokens = createAccessTokens({ keys, base: () => "https://tollgate.example", clock: systemClock });
+      const tokens = { read: accessTokenReader(keys, () => "https://tollgate.example", systemClock) };
       const head = Buffer.from(JSON.stringify({ alg: "ES256", typ: "at+jwt", kid: keys().all[0]?.kid })).toString(
         "base64url",
       );

@@ -12,7 +12,7 @@ import { jobView } from "./job-view.ts";
 const ROWS_MAX = 25;
 
 /** A row of the list; without the result, which may be long. */
-function ownJobRow(job: JobRecord) {
+export function ownJobRow(job: JobRecord) {
   const { result: _, ...view } = jobView(job);
   return { ...view, job: job.action ?? job.kind, created_at: new Date(job.createdAtMs).toISOString() };
 }

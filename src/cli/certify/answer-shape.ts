@@ -22,7 +22,8 @@ function note(value: unknown, at: string, types: Map<string, Set<string>>): void
     }
 }
 
-function jsonIn(text: string): unknown {
+/** Undefined: the text is not JSON. */
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,4 +1,5 @@
 // `tollgate certify`: small real calls to the vendors with keys, compared with their adapters; without keys to the stand-ins.
+
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Adapter, Catalog } from "../../catalog/catalog.ts";
@@ -6,6 +7,7 @@ import { systemClock } from "../../core/clock.ts";
 import { nano, usdText } from "../../core/money.ts";
 import { VERSION } from "../../core/version.ts";
 import type { UnpricedUsage } from "../../upstream/model-candidate.ts";
+import type { Typed } from "../command.ts";
 import { type Command, CommandError, UsageError, type Workplace } from "../command.ts";
 import { table } from "../text.ts";
 import type { Certificate, CertifiedCall, Made } from "./certify.ts";
@@ -54,22 +56,19 @@ function reportText({ calls, stopped, stand_ins, spent_nano_usd }: Certificate, 
 }
 
 /** Opens what the run needs, runs, and always closes it. */
-async function certifyWith({ config, progress }: Workplace, { named, centsMax, record, standIns }: Wanted) {
-  const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playMerchantPayers }, { DIALECTS }] =
-    await Promise.all([
-      import("./certify.ts"),
-      import("../../upstream/upstream.ts"),
-      import("../../upstream/vendor-tap.ts"),
-      import("../../gateway/open-catalog.ts"),
-      import("../../gateway/open-money.ts"),
-      import("../../models/formats/vendor-dialects.ts"),
-    ]);
+async function certifyWith({ config, progress }: Workplace, typed: Typed) {
+  const { certify } = await import("./certify.ts");
+  const { createUpstream } = await import("../../upstream/upstream.ts");
+  const { tapVendors } = await import("../../upstream/vendor-tap.ts");
+  const { openCatalog } = await import("../../gateway/open-catalog.ts");
+  const { playMerchantPayers } = await import("../../gateway/open-money.ts");
+  const { DIALECTS } = await import("../../models/formats/vendor-dialects.ts");
+  const record = typed.text("record");
   const opened = await openCatalog(config);
   const told: UnpricedUsage[] = [];
-  const unpriced = (one: UnpricedUsage) => told.push(one);
   const upstream = createUpstream(systemClock, {
     dialects: DIALECTS,
-    onUnpriced: unpriced,
+    onUnpriced: (one) => told.push(one),
     merchantPayerFor: playMerchantPayers(),
     proxies: config.proxies,
   });
@@ -81,12 +80,11 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
   const writes: Promise<void>[] = [];
   try {
     const catalog = opened.current();
-    const deps = { catalog, upstream, clock: systemClock, tap, unpriced: () => told.splice(0) };
+    const deps = { catalog, upstream, signal: stop.signal, tap, unpriced: () => told.splice(0) };
     if (record !== undefined) await mkdir(record, { recursive: true });
     return await certify(deps, {
-      adapters: adaptersOf(catalog, named, standIns),
-      centsMax,
-      signal: stop.signal,
+      adapters: adaptersOf(catalog, typed.rest(), typed.flag("sandbox")),
+      centsMax: typed.number("max-cents") ?? CENTS_MAX,
       onCall: (call, spentNano, words) => progress(progressOf(call, usdText(spentNano), words)),
       onShape: ({ provider, asked, kind, status }, shape) => {
         if (record === undefined) return;
@@ -118,13 +116,6 @@ async function keep({ admin }: Workplace, certificate: Certificate, made: Made) 
   }
 }
 
-interface Wanted {
-  readonly named: readonly string[];
-  readonly centsMax: number;
-  readonly record: string | undefined;
-  readonly standIns: boolean;
-}
-
 export const certifyCommand: Command = {
   name: "certify",
   rest: "VENDOR",
@@ -138,19 +129,11 @@ export const certifyCommand: Command = {
   },
   summary: "Asks vendors for real, cheaply, and says where answers, usage or cost are other than their adapters say",
   async run(typed, place) {
-    const certificate = await certifyWith(place, {
-      named: typed.rest(),
-      centsMax: typed.number("max-cents") ?? CENTS_MAX,
-      record: typed.text("record"),
-      standIns: typed.flag("sandbox"),
-    });
+    const certificate = await certifyWith(place, typed);
     const good = certificate.stopped === null && certificate.calls.every(({ verdict }) => verdict !== "differs");
     const made = { version: VERSION, at: new Date(systemClock.epochMs()).toISOString() };
     const told = await keep(place, certificate, made);
-    return {
-      json: Object.assign({ ok: good }, made, certificate),
-      text: reportText(certificate, place.columns) + told,
-      good,
-    };
+    const text = reportText(certificate, place.columns) + told;
+    return { json: Object.assign({ ok: good }, made, certificate), text, good };
   },
 };

@@ -1,20 +1,21 @@
 // `tollgate certify`: calls vendors for real to verify their adapters, and reports answers that differ from the expected ones. The expected
 // answer is that of the vendor's stand-in to the same question: it follows our adapters.
+
 import { randomBytes } from "node:crypto";
 import { upstreamCentsTaken } from "../../actions/run/action-price.ts";
 import type { Adapter, Catalog } from "../../catalog/catalog.ts";
 import { costOfUsage, priceAt } from "../../catalog/price.ts";
-import type { Clock } from "../../core/clock.ts";
+import { systemClock } from "../../core/clock.ts";
 import { isRecord } from "../../core/json.ts";
 import { add, least, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
-import { DIFFERS_MAX, TEXT_CHARS_MAX, type VendorCertificate } from "../../gateway/certificates.ts";
+import { DIFFERS_MAX, TEXT_CHARS_MAX, type VendorCertificate } from "../../edge/web/console/certificates.ts";
 import { type Asked, askOnce } from "../../gateway/check-provider.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import type { UnpricedUsage } from "../../upstream/model-candidate.ts";
 import { lineOf } from "../../upstream/route-failures.ts";
 import type { Upstream } from "../../upstream/upstream.ts";
 import type { SeenAnswer, VendorTap } from "../../upstream/vendor-tap.ts";
-import { type Shape, shapeDifferences, shapeOf } from "./answer-shape.ts";
+import { jsonIn, type Shape, shapeDifferences, shapeOf } from "./answer-shape.ts";
 import { NEEDS_ANOTHER, type Question, type QuestionKind, questionsFor } from "./questions.ts";
 
 const CONTENT_MS_MAX = 60_000;
@@ -62,7 +63,7 @@ export interface Certificate {
 export interface CertifyDeps {
   readonly catalog: Catalog;
   readonly upstream: Upstream;
-  readonly clock: Clock;
+  readonly signal: AbortSignal;
   readonly tap: VendorTap;
   /** Vendor counters without a price here, since the last call. */
   readonly unpriced: () => readonly UnpricedUsage[];
@@ -71,7 +72,6 @@ export interface CertifyDeps {
 export interface CertifyOrder {
   readonly adapters: readonly Adapter[];
   readonly centsMax: number;
-  readonly signal: AbortSignal;
   /** Called after each call, with the cost so far, and the vendor's message of a failure. */
   onCall(call: CertifiedCall, spentNano: Nano, words: string): void;
   /** Called with the shape of each answer. */
@@ -91,21 +91,16 @@ function lastShape(answers: readonly SeenAnswer[]): Shape {
   return last === undefined ? {} : shapeOf(last.body, last.headers["content-type"] ?? "");
 }
 
-async function comeOf(
-  question: Question,
-  sandbox: boolean,
-  { deps, signal }: { deps: CertifyDeps; signal: AbortSignal },
-) {
-  const { catalog, upstream, clock, tap } = deps;
+async function comeOf(question: Question, sandbox: boolean, { catalog, upstream, signal, tap }: CertifyDeps) {
   const requestId = `req_certify${randomBytes(8).toString("hex")}`;
-  const createdS = Math.floor(clock.epochMs() / 1000);
+  const createdS = Math.floor(systemClock.epochMs() / 1000);
   const open = question.open({ catalog, upstream, requestId, createdS, msMax: CONTENT_MS_MAX }, sandbox);
   if (typeof open === "string") return open;
   tap.take();
-  const startedMs = clock.elapsedMs();
+  const startedMs = systemClock.elapsedMs();
   const asked = await askOnce(open.candidate, { contentMsMax: CONTENT_MS_MAX, wholeMsMax: WHOLE_MS_MAX, signal });
   const answers = tap.take();
-  const ms = Math.round(clock.elapsedMs() - startedMs);
+  const ms = Math.round(systemClock.elapsedMs() - startedMs);
   return { asked, answers, shape: lastShape(answers), ms } satisfies Came;
 }
 
@@ -123,14 +118,6 @@ function ourCost({ offer, boundNano }: Question, { asked }: Came, nowMs: number)
   return usage === null ? null : least(boundNano, costOfUsage(priceAt(offer.offer.cost, nowMs), usage));
 }
 
-function jsonOf(text: unknown): unknown {
-  try {
-    return typeof text === "string" ? JSON.parse(text) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Whether the answer has the requested content, as callers would have read it. */
 function contentFindings(kind: QuestionKind, { final, streamed, reading }: Asked): readonly Finding[] {
   const missing = (detail: string): readonly Finding[] => [{ what: "content", detail }];
@@ -144,9 +131,10 @@ function contentFindings(kind: QuestionKind, { final, streamed, reading }: Asked
   if (kind === "tools") {
     const call = atPointer(message, "/tool_calls/0/function");
     if (atPointer(call, "/name") !== "note_word") return missing("the tool was not called");
-    return isRecord(jsonOf(atPointer(call, "/arguments"))) ? [] : missing("the tool's arguments are no JSON object");
+    const sent = jsonIn(String(atPointer(call, "/arguments")));
+    return isRecord(sent) ? [] : missing("the tool's arguments are no JSON object");
   }
-  const made = jsonOf(atPointer(message, "/content"));
+  const made = jsonIn(String(atPointer(message, "/content")));
   return typeof atPointer(made, "/word") === "string" ? [] : missing("the answer does not follow the schema");
 }
 
@@ -156,13 +144,12 @@ function priceFindings(ours: Nano | null, { reading }: Asked): readonly Finding[
   return [{ what: "price", detail: `the vendor took ${told} nano-USD, by our price it is ${ours}` }];
 }
 
-function failureFindings(question: Question, { failure }: Asked): readonly Finding[] {
-  if (question.kind === "refusal") {
-    if (failure === null) return [{ what: "answered", detail: "a model that does not exist was answered" }];
-    const said = failure.status >= 400 && failure.status < 500 && !failure.kind.startsWith("provider_auth");
-    return said ? [] : [{ what: "failed", detail: `${failure.kind}, status ${failure.status}` }];
-  }
-  return failure === null ? [] : [{ what: "failed", detail: `${failure.kind}, status ${failure.status}` }];
+function failureFindings({ kind }: Question, { failure }: Asked): readonly Finding[] {
+  if (failure === null)
+    return kind === "refusal" ? [{ what: "answered", detail: "a model that does not exist was answered" }] : [];
+  const { status } = failure;
+  const isRefused = status >= 400 && status < 500 && !failure.kind.startsWith("provider_auth");
+  return kind === "refusal" && isRefused ? [] : [{ what: "failed", detail: `${failure.kind}, status ${status}` }];
 }
 
 function usageFindings({ offer }: Question, { reading, failure }: Asked): readonly Finding[] {
@@ -211,28 +198,21 @@ interface Judged {
   readonly takenNano: Nano;
 }
 
-async function judge(
-  adapter: Adapter,
-  question: Question,
-  within: { deps: CertifyDeps; signal: AbortSignal },
-): Promise<Judged> {
-  const { deps } = within;
+async function judge(adapter: Adapter, question: Question, deps: CertifyDeps): Promise<Judged> {
   const none = (note: string): Judged => ({ call: notAsked(adapter, question, note), came: null, takenNano: ZERO });
   const isStandIn = adapter.isSandbox === true;
   // The stand-in first: a live call with nothing to compare would be a waste of money.
-  const expected = isStandIn ? null : await comeOf(question, true, within);
+  const expected = isStandIn ? null : await comeOf(question, true, deps);
   deps.unpriced();
-  if (within.signal.aborted) return none(STOPPED);
+  if (deps.signal.aborted) return none(STOPPED);
   if (expected !== null && isUnmade(question, expected)) return none(NEEDS_ANOTHER);
-  const came = await comeOf(question, isStandIn, within);
+  const came = await comeOf(question, isStandIn, deps);
   if (typeof came === "string") return none(came);
   if (isStandIn && isUnmade(question, came)) return none(NEEDS_ANOTHER);
-  const { asked, answers, shape, ms } = came;
+  const { asked, answers, ms } = came;
   // The call may have been charged, and its result says nothing about the vendor.
-  if (within.signal.aborted && asked.failure !== null) {
-    return { call: notAsked(adapter, question, STOPPED), came: null, takenNano: question.boundNano };
-  }
-  const ours = ourCost(question, came, deps.clock.epochMs());
+  if (deps.signal.aborted && asked.failure !== null) return { ...none(STOPPED), takenNano: question.boundNano };
+  const ours = ourCost(question, came, systemClock.epochMs());
   const inShape = shapeFindings(typeof expected === "string" ? null : expected, came);
   const unpriced = deps.unpriced().map(({ counter }): Finding => {
     return { what: "price", detail: `the vendor counts ${counter}, which has no price here` };
@@ -261,11 +241,7 @@ async function judge(
     note: "",
   };
   // For an answer without usage only the maximum cost is known.
-  return {
-    call,
-    came: { asked, answers, shape, ms },
-    takenNano: asked.reading.upstreamCostNano ?? ours ?? question.boundNano,
-  };
+  return { call, came, takenNano: asked.reading.upstreamCostNano ?? ours ?? question.boundNano };
 }
 
 /** Asks one question at a time, until the money spent plus the next maximum exceeds `centsMax`, or the signal. Stand-ins are free. */
@@ -276,8 +252,8 @@ export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<C
   let spentNano = ZERO;
   let stopped: Certificate["stopped"] = null;
   for (const adapter of order.adapters) {
-    for (const question of questionsFor(adapter, deps.catalog, deps.clock.epochMs())) {
-      if (order.signal.aborted) stopped = "interrupted";
+    for (const question of questionsFor(adapter, deps.catalog, systemClock.epochMs())) {
+      if (deps.signal.aborted) stopped = "interrupted";
       const isTooDear = !standIns && add(spentNano, question.boundNano) > mostNano;
       if (isTooDear && stopped === null) stopped = "max_cents";
       const why =
@@ -288,24 +264,21 @@ export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<C
         calls.push(notAsked(adapter, question, why));
         continue;
       }
-      const { call, came, takenNano } = await judge(adapter, question, { deps, signal: order.signal });
+      const { call, came, takenNano } = await judge(adapter, question, deps);
       if (!standIns) spentNano = add(spentNano, takenNano);
       calls.push(call);
       order.onCall(call, spentNano, lineOf(came?.asked.failure?.message ?? ""));
       if (came !== null) order.onShape(call, came.shape);
     }
   }
-  if (order.signal.aborted) stopped = "interrupted";
+  if (deps.signal.aborted) stopped = "interrupted";
   return { stand_ins: standIns, stopped, spent_nano_usd: spentNano, calls };
 }
 
 export type Made = Pick<VendorCertificate, "at" | "version">;
 
 /** The result of a run per vendor. Runs against stand-ins are not stored: they prove nothing about a vendor. */
-export function byVendor(
-  { calls, stand_ins }: Certificate,
-  { at, version }: Made,
-): ReadonlyMap<string, VendorCertificate> {
+export function byVendor({ calls, stand_ins }: Certificate, made: Made): ReadonlyMap<string, VendorCertificate> {
   const kept = new Map<string, VendorCertificate>();
   if (stand_ins) return kept;
   for (const { provider, asked, kind, status, verdict, findings } of calls) {
@@ -313,10 +286,9 @@ export function byVendor(
     const detail = findings.map((one) => one.detail).join("; ");
     const other = { asked: asked.slice(0, TEXT_CHARS_MAX), kind, status, detail: detail.slice(0, TEXT_CHARS_MAX) };
     kept.set(provider, {
-      at,
-      version,
-      fine: fine + (verdict === "fine" ? 1 : 0),
-      not_asked: not_asked + (verdict === "not asked" ? 1 : 0),
+      ...made,
+      fine: fine + Number(verdict === "fine"),
+      not_asked: not_asked + Number(verdict === "not asked"),
       differs: verdict === "differs" ? [...differs, other].slice(0, DIFFERS_MAX) : differs,
     });
   }

@@ -22,10 +22,8 @@ export interface ReadToken {
   readonly expiresAtMs: number;
 }
 
-export interface AccessTokens {
-  /** Null: the text is not an access token. An error says why the token is invalid. */
-  read(token: string): ReadToken | GatewayError | null;
-}
+/** Null: the text is not an access token. An error says why the token is invalid. */
+export type ReadAccessToken = (token: string) => ReadToken | GatewayError | null;
 
 function wrong(detail: string): GatewayError {
   return new GatewayError("invalid_token", { of: "grant", detail });
@@ -66,15 +64,11 @@ class GoodSignatures {
   }
 }
 
-export interface AccessTokenParts {
-  readonly keys: () => SigningKeys;
-  /** The issuer: our own URL. */
-  readonly base: () => string;
-  readonly clock: Clock;
-}
-
-/** Verifies tokens with the current keys. Checks the signature before it trusts any claim (RFC 8725, 2.1 and 3). */
-export function createAccessTokens({ keys, base, clock }: AccessTokenParts): AccessTokens {
+/**
+ * Verifies tokens with the current keys. Checks the signature before it trusts any claim (RFC 8725, 2.1 and 3). `base`: the issuer, our own
+ * URL.
+ */
+export function accessTokenReader(keys: () => SigningKeys, base: () => string, clock: Clock): ReadAccessToken {
   const good = new GoodSignatures();
   function readClaims(claims: Record<string, unknown>): ReadToken | GatewayError {
     const { iss, aud, exp, sub, grant, scope, client_id } = claims;
@@ -88,18 +82,16 @@ export function createAccessTokens({ keys, base, clock }: AccessTokenParts): Acc
     return { accountId: sub, keyId: grant, clientId: stringOf(client_id) ?? "", expiresAtMs: exp * 1_000 };
   }
 
-  return {
-    read(token) {
-      if (token.length > TOKEN_CHARS_MAX) return null;
-      const [, head = "", body = "", signature = ""] = SHAPE.exec(token) ?? [];
-      const header = partOf(head);
-      if (header === null) return null;
-      if (header.alg !== ALGORITHM) return wrong(`This access token is not signed by ${ALGORITHM}.`);
-      if (header.typ !== TYPE) return wrong(`This token is no access token: its type is not ${TYPE}.`);
-      if (!good.has(`${head}.${body}`, signature, header, keys()))
-        return wrong("This access token was not signed by this gateway, or by a key that is no longer good.");
-      const claims = partOf(body);
-      return claims === null ? wrong("This access token has no claims.") : readClaims(claims);
-    },
+  return (token) => {
+    if (token.length > TOKEN_CHARS_MAX) return null;
+    const [, head = "", body = "", signature = ""] = SHAPE.exec(token) ?? [];
+    const header = partOf(head);
+    if (header === null) return null;
+    if (header.alg !== ALGORITHM) return wrong(`This access token is not signed by ${ALGORITHM}.`);
+    if (header.typ !== TYPE) return wrong(`This token is no access token: its type is not ${TYPE}.`);
+    if (!good.has(`${head}.${body}`, signature, header, keys()))
+      return wrong("This access token was not signed by this gateway, or by a key that is no longer good.");
+    const claims = partOf(body);
+    return claims === null ? wrong("This access token has no claims.") : readClaims(claims);
   };
 }

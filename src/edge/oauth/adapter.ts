@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Records } from "../../platform/records/records.ts";
-import type { AccessTokens } from "./access-tokens.ts";
+import type { ReadAccessToken } from "./access-tokens.ts";
 import type { Grants } from "./grants.ts";
 
 /** A registered client without any consent expires after this time, so that a flood of registrations ends by itself. */
@@ -18,7 +18,7 @@ export interface AdapterParts {
   readonly records: Records;
   readonly grants: Grants;
   readonly clock: Clock;
-  readonly readToken: AccessTokens["read"];
+  readonly readToken: ReadAccessToken;
 }
 
 /** The server rejects a three-part token when it looks up access tokens, so this turns it into one word. */

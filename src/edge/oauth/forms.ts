@@ -15,20 +15,18 @@ export function browserEndpoint(method: EndpointShape["method"], path: string, a
   return Object.assign({ answer: ({ request }: { request: GatewayRequest }) => answer(request) }, shape);
 }
 
-/** A page that cannot be framed or cached. */
+/** Of a page for one person: it cannot be framed, and must not reappear after the sign-out. */
+const PAGE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "x-frame-options": "DENY",
+  // Not "no-referrer": browsers would then send our own forms with a null origin.
+  "referrer-policy": "same-origin",
+};
+
 export function pageAnswer({ text, contentSecurityPolicy }: Page, status = 200): Answer {
-  return {
-    status,
-    body: text,
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": contentSecurityPolicy,
-      "cache-control": "no-store",
-      "x-frame-options": "DENY",
-      // Not "no-referrer": browsers would then send our own forms with a null origin.
-      "referrer-policy": "same-origin",
-    },
-  };
+  const headers = { ...PAGE_HEADERS, "content-security-policy": contentSecurityPolicy };
+  return { status, body: text, headers };
 }
 
 export function seeOther(location: string, cookies: readonly string[] = []): Answer {

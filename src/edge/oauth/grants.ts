@@ -5,23 +5,12 @@ import type { Books } from "../../money/accounts/books.ts";
 import { GRANT_HINT } from "../../money/accounts/rows.ts";
 import { mintId, mintKey } from "../../money/accounts/secrets.ts";
 
-export interface Grants {
-  /** The id of the new key row; null: the account has reached its limit of keys. */
-  make(accountId: string, label: string, limits: KeyLimits): Promise<string | null>;
-  /** Whether it exists and has not expired. A paused one counts: it is refused call by call. */
-  isGood(accountId: string, keyId: string): Promise<boolean>;
-  revoke(accountId: string, keyId: string): Promise<void>;
-}
+export type Grants = ReturnType<typeof createGrants>;
 
-export interface GrantParts {
-  readonly books: Books;
-  readonly clock: Clock;
-  readonly forget: (accountId: string) => void;
-}
-
-export function createGrants({ books, clock, forget }: GrantParts): Grants {
+export function createGrants(books: Books, clock: Clock, forget: (accountId: string) => void) {
   return {
-    async make(accountId, label, limits) {
+    /** The id of the new key row; null: the account has reached its limit of keys. */
+    async make(accountId: string, label: string, limits: KeyLimits): Promise<string | null> {
       // The secret is discarded: a grant is used only by its access tokens.
       const { secretHash } = mintKey(false);
       const keyId = mintId("key_");
@@ -29,11 +18,12 @@ export function createGrants({ books, clock, forget }: GrantParts): Grants {
       const made = await books.createKey(accountId, Object.assign(row, limits));
       return made === "created" ? keyId : null;
     },
-    async isGood(accountId, keyId) {
+    /** Whether it exists and has not expired. A paused one counts: it is refused call by call. */
+    async isGood(accountId: string, keyId: string) {
       const key = await books.key(accountId, keyId);
       return key !== null && (key.expiresAtMs === null || key.expiresAtMs > clock.epochMs());
     },
-    async revoke(accountId, keyId) {
+    async revoke(accountId: string, keyId: string): Promise<void> {
       try {
         await books.deleteKey(accountId, keyId);
       } finally {

@@ -25,17 +25,7 @@ export interface Linked {
   readonly words: string;
 }
 
-export interface Identities {
-  /** `opening`: the account is being opened. Null: none is linked. */
-  of(identity: Identity): Promise<Place | "opening" | null>;
-  /** False: the identity is already linked to this or another account, or the account has reached its limit of links. */
-  link(identity: Identity, place: Place): Promise<boolean>;
-  /** Claims the identity, opens its account and links it. Null: another sign-in of the same person has just started that. */
-  opened(identity: Identity, open: (ids: Place) => Promise<Place>): Promise<Place | null>;
-  list(accountId: string): Promise<readonly Linked[]>;
-  /** Only links of this account. */
-  unlink(accountId: string, id: string): Promise<void>;
-}
+export type Identities = ReturnType<typeof createIdentities>;
 
 function placeIn(kept: StoredRecord): Place | null {
   const value: unknown = JSON.parse(kept.value);
@@ -43,7 +33,7 @@ function placeIn(kept: StoredRecord): Place | null {
   return accountId == null || keyId == null ? null : { accountId, keyId };
 }
 
-export function createIdentities(records: Records, mintIds: () => Place): Identities {
+export function createIdentities(records: Records, mintIds: () => Place) {
   const idOf = ({ issuer, subject }: Identity) => hash("sha256", JSON.stringify([issuer, subject]), "hex");
   const payerOf = (accountId: string) => `acct:${accountId}`;
 
@@ -66,15 +56,18 @@ export function createIdentities(records: Records, mintIds: () => Place): Identi
   }
 
   return {
-    async of(identity) {
+    /** `opening`: the account is being opened. Null: none is linked. */
+    async of(identity: Identity): Promise<Place | "opening" | null> {
       const kept = await records.get(KIND, idOf(identity));
       return kept === null ? null : (placeIn(kept) ?? "opening");
     },
-    async link(identity, place) {
+    /** False: the identity is already linked to this or another account, or the account has reached its limit of links. */
+    async link(identity: Identity, place: Place): Promise<boolean> {
       const { rows } = await records.list(KIND, payerOf(place.accountId), LINKED_MAX, null);
       return rows.length < LINKED_MAX && put(identity, place, 0);
     },
-    async opened(identity, open) {
+    /** Claims the identity, opens its account and links it. Null: another sign-in of the same person has just started that. */
+    async opened(identity: Identity, open: (ids: Place) => Promise<Place>): Promise<Place | null> {
       const id = idOf(identity);
       const claim = { kind: KIND, id, payer: null, value: "{}", ttlMs: CLAIM_MS, ifVersion: 0 };
       if ((await records.put(claim)) === null) return null;
@@ -89,11 +82,12 @@ export function createIdentities(records: Records, mintIds: () => Place): Identi
         } else await records.delete(KIND, id);
       }
     },
-    async list(accountId) {
+    async list(accountId: string): Promise<readonly Linked[]> {
       const { rows } = await records.list(KIND, payerOf(accountId), LINKED_MAX, null);
       return rows.map(({ id, value }) => ({ id, words: String(JSON.parse(value).words) }));
     },
-    async unlink(accountId, id) {
+    /** Only links of this account. */
+    async unlink(accountId: string, id: string): Promise<void> {
       const kept = await records.get(KIND, id);
       if (kept?.payer !== payerOf(accountId)) return;
       // The next sign-in must not return to an account from which this person was unlinked.

@@ -4,7 +4,7 @@ import type { Answer, Endpoint, EndpointSpec, ErrorCodec, GatewayRequest } from 
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { createAccessTokens } from "./access-tokens.ts";
+import { accessTokenReader } from "./access-tokens.ts";
 import { fieldsOf } from "./choices-form.ts";
 import { consentEndpoints } from "./consent-endpoints.ts";
 import { browserEndpoint, foreign, isForeign, ownPath, pageAnswer, seeOther, signedForm, tooOften } from "./forms.ts";
@@ -145,7 +145,7 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
   async function open(): Promise<OAuthServer> {
     const { createOAuthServer } = await import("./server.ts");
     const mayFetch = () => take("client documents", DOCUMENTS);
-    const { read: readToken } = createAccessTokens({ keys, base, clock: parts.clock });
+    const readToken = accessTokenReader(keys, base, parts.clock);
     return createOAuthServer(Object.assign({ mayFetch, readToken }, parts, { base: base(), keys: keys() }));
   }
 

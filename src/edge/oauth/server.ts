@@ -43,16 +43,7 @@ export interface Asking {
   readonly leadsTo: string | null;
 }
 
-export interface OAuthServer {
-  relay(request: GatewayRequest): Promise<Answer>;
-  asking(interactionId: string): Promise<Asking | null>;
-  /** Resolves to where the browser continues. */
-  agree(interactionId: string, accountId: string, keyId: string): Promise<string>;
-  deny(interactionId: string): Promise<string>;
-  askingDevice(userCode: string): Promise<Asking | null>;
-  agreeDevice(userCode: string, accountId: string, keyId: string): Promise<void>;
-  denyDevice(userCode: string): Promise<void>;
-}
+export type OAuthServer = ReturnType<typeof createOAuthServer>;
 
 function featuresOf({ base, mayFetch }: ServerParts): Configuration["features"] {
   const resources = resourcesOf(base);
@@ -249,10 +240,7 @@ function sharedOf(parts: ServerParts) {
 
 type Shared = ReturnType<typeof sharedOf>;
 
-function browserSide(
-  parts: ServerParts,
-  { provider, handle, askingOf, keepGrant }: Shared,
-): Pick<OAuthServer, "relay" | "asking" | "agree" | "deny"> {
+function browserSide(parts: ServerParts, { provider, handle, askingOf, keepGrant }: Shared) {
   async function interactionOf(id: string): Promise<Interaction> {
     const found = await provider.Interaction.find(id);
     if (found === undefined) throw new Error("the interaction is gone");
@@ -266,17 +254,18 @@ function browserSide(
   }
 
   return {
-    relay: (request) => relayed(request, handle, parts.base),
-    async asking(interactionId) {
+    relay: (request: GatewayRequest) => relayed(request, handle, parts.base),
+    async asking(interactionId: string) {
       const found = await provider.Interaction.find(interactionId);
       return found === undefined ? null : askingOf(found.params);
     },
-    async agree(interactionId, accountId, keyId) {
+    /** Resolves to where the browser continues. */
+    async agree(interactionId: string, accountId: string, keyId: string) {
       const interaction = await interactionOf(interactionId);
       await keepGrant(interaction.params, accountId, keyId);
       return finish(interaction, { login: { accountId, remember: false }, consent: { grantId: keyId } });
     },
-    async deny(interactionId) {
+    async deny(interactionId: string) {
       const interaction = await interactionOf(interactionId);
       return finish(interaction, { error: "access_denied", error_description: "the person has said no" });
     },
@@ -284,10 +273,7 @@ function browserSide(
 }
 
 /** The flow for devices, whose codes a person types in. */
-function deviceSide(
-  { base }: ServerParts,
-  { provider, askingOf, keepGrant }: Shared,
-): Pick<OAuthServer, "askingDevice" | "agreeDevice" | "denyDevice"> {
+function deviceSide({ base }: ServerParts, { provider, askingOf, keepGrant }: Shared) {
   async function deviceCode(userCode: string) {
     const code = await provider.DeviceCode.findByUserCode(userCode);
     if (code === undefined || code.isExpired || code.accountId !== undefined || code.error !== undefined) return null;
@@ -297,11 +283,11 @@ function deviceSide(
   const paramsOf = (kept: { readonly params?: unknown }): AdapterPayload => (isRecord(kept.params) ? kept.params : {});
 
   return {
-    async askingDevice(userCode) {
+    async askingDevice(userCode: string) {
       const code = await deviceCode(userCode);
       return code === null ? null : askingOf(paramsOf(code));
     },
-    async agreeDevice(userCode, accountId, keyId) {
+    async agreeDevice(userCode: string, accountId: string, keyId: string) {
       const code = await deviceCode(userCode);
       if (code === null) throw new Error("the device's code is gone");
       const params = paramsOf(code);
@@ -311,7 +297,7 @@ function deviceSide(
       Object.assign(code, { accountId, grantId: keyId, scope, resource, authTime: code.iat });
       await code.save();
     },
-    async denyDevice(userCode) {
+    async denyDevice(userCode: string) {
       const code = await deviceCode(userCode);
       if (code === null) return;
       Object.assign(code, { error: "access_denied", errorDescription: "the person has said no" });
@@ -320,7 +306,7 @@ function deviceSide(
   };
 }
 
-export function createOAuthServer(parts: ServerParts): OAuthServer {
+export function createOAuthServer(parts: ServerParts) {
   const shared = sharedOf(parts);
   return Object.assign(browserSide(parts, shared), deviceSide(parts, shared));
 }

@@ -50,7 +50,7 @@ function paramsTable({ params, table: rows }: Descriptor): Html {
     notes,
   ]);
   const more = rows === undefined ? "" : html`<p>${rows.note}</p>`;
-  return html`${table("Params", columns, { rows: shown, none: "It has no params." })}${more}`;
+  return html`${table("Params", columns, shown, "It has no params.")}${more}`;
 }
 
 function tableRows(action: CatalogAction, { param, rows, count: all }: TableOf): Html {
@@ -59,7 +59,7 @@ function tableRows(action: CatalogAction, { param, rows, count: all }: TableOf):
     row.summary,
     fullPriceWords(rowPrice(row, action.facts.price)),
   ]);
-  const list = table(`Values of ${param}`, [param, "What it does", "Price"], { rows: shown, none: "" });
+  const list = table(`Values of ${param}`, [param, "What it does", "Price"], shown, "");
   return html`<details><summary>${all} values of <code>${param}</code></summary>${list}</details>`;
 }
 
@@ -106,7 +106,7 @@ function ratesTable(sale: TokenPrice, kind: "chat" | "embeddings"): Html {
     words,
     ...prices.map((of) => html`<span class="money">${of[at] ?? ""}</span>`),
   ]);
-  return table("Prices", heads, { rows, none: "" });
+  return table("Prices", heads, rows, "");
 }
 
 const HELLO = [{ role: "user", content: "Hello" }];
@@ -127,7 +127,7 @@ function providersTable({ slug, offers }: Sold, measured: Measured): Html {
     return [html`${logo(id)} ${name}`, ...measuredCells(sums), count(sums.calls)];
   });
   const none = "No provider that is configured here serves it.";
-  return html`<h2>Providers in order, as measured here in thirty days</h2>${table("Providers", columns, { rows, none })}`;
+  return html`<h2>Providers in order, as measured here in thirty days</h2>${table("Providers", columns, rows, none)}`;
 }
 
 /** What the details of models and tiers are made from. */

@@ -134,7 +134,7 @@ export function modelTable(
     ...cells.map((all) => all[at] ?? ""),
   ]);
   const names = ["Model", ...columns.map(({ name }) => name)];
-  return table("Models, prices in USD per million tokens", names, { rows, none: "No model matches. Change a filter." });
+  return table("Models, prices in USD per million tokens", names, rows, "No model matches. Change a filter.");
 }
 
 /** Cached: creating one takes longer than the rest of a line. */

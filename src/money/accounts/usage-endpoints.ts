@@ -191,7 +191,7 @@ export async function anyUsage(parts: UsageParts, asked: URLSearchParams): Promi
   return usageAnswer(parts, { ...query, by }, { format: read.format, forOperator: true });
 }
 
-function failedRow(call: FailedCall): CsvRow {
+export function failedRow(call: FailedCall) {
   return {
     request_id: call.requestId,
     kind: call.status,

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
-import { createAccessTokens } from "../../../src/edge/oauth/access-tokens.ts";
+import { accessTokenReader } from "../../../src/edge/oauth/access-tokens.ts";
 import type { SigningKeys } from "../../../src/edge/oauth/signing-keys.ts";
 
 const BASE = "https://gateway.example";
@@ -22,7 +22,7 @@ function setUp() {
   const clock = manualClock(START_MS);
   const keys = () => ({ publicKeys }) as unknown as SigningKeys;
   return {
-    tokens: createAccessTokens({ keys, base: () => BASE, clock }),
+    tokens: { read: accessTokenReader(keys, () => BASE, clock) },
     token: tokenOf(privateKey),
     publicKeys,
     clock,

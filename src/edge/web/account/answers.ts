@@ -1,10 +1,10 @@
 // The fields of the account endpoints' answers that the pages show, as types derived from the endpoints' rows where possible; and a call's
 // display name.
 
-import type { ErrorCode } from "../../../core/errors.ts";
 import type { FailedCall } from "../../../core/usage-rows.ts";
 import type { Naming } from "../../../money/accounts/names.ts";
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../../money/accounts/rows.ts";
+import type { failedRow } from "../../../money/accounts/usage-endpoints.ts";
 import type { hookRow } from "../../../money/events/event-endpoints.ts";
 import type { eventRow } from "../../../money/events/event-log.ts";
 import type { Reckoned } from "../../../money/runs/bill.ts";
@@ -28,26 +28,13 @@ export type WholeTransaction = ReturnType<typeof wholeTransactionRow> & Called &
 export type TransactionsShown = Paged<"transactions", TransactionShown>;
 
 /** A call that was not charged. */
-export interface FailedShown {
-  readonly request_id: string;
-  readonly kind: string;
-  readonly created_at: string;
-  readonly key_id: string;
-  readonly key_label?: string | null;
-  readonly account_id?: string;
-  readonly account_name?: string | null;
-  readonly endpoint: string;
-  readonly asked: string | null;
-  readonly status: number;
-  readonly code: ErrorCode | null;
-  readonly message?: string | null;
-  /** Only for the operator. */
-  readonly reason?: string | null;
-  readonly ms: number;
-  readonly tags?: readonly string[];
-  /** The provider's words (`refusal`) are only for the operator. */
-  readonly attempts: readonly Omit<FailedCall["attempts"][number], "upstreamNano">[];
-}
+export type FailedShown = Omit<ReturnType<typeof failedRow>, "attempts" | "account_id"> &
+  Naming & {
+    readonly account_id?: string;
+    /** Only for the operator, as the provider's words (`refusal`) of an attempt. */
+    readonly reason?: string | null;
+    readonly attempts: readonly Omit<FailedCall["attempts"][number], "upstreamNano">[];
+  };
 
 /** In a list, without the runs below it. */
 export type RunListed = Omit<RunShown, "children">;

@@ -84,7 +84,6 @@ function groupsTable(form: FormBase, groups: readonly GroupShown[]): Html {
 
 export const budgetsSection: Section = {
   path: "/account/budgets",
-  place: "/account/budgets",
   acts: {
     group: {
       told: "The group was created. Add keys to it under Keys",

@@ -1,7 +1,9 @@
 // Events and webhooks: what happened, where it is sent, and resending. Shared by the account's and the operator's pages.
+
 import { readable } from "../../../money/accounts/names.ts";
 import { type Html, html } from "../html.ts";
 import { withQuery } from "../kit/ask.ts";
+import type { Field } from "../kit/forms.ts";
 import { buttonForm, type FormBase, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { card, nextPage, pill, secretShown, tableOf, time } from "../kit/shown.ts";
@@ -85,20 +87,13 @@ function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
 export function eventsSection(where: EventsPlace): Section {
   return {
     path: where.path,
-    place: where.path,
     acts: hookActs(where),
     async show({ ask, csrf, request }) {
       const hooks = await ask<{ webhooks: readonly WebhookShown[] }>("GET", `${where.api}/webhooks`);
       const query = { cursor: request.query.get("cursor") ?? "" };
       const events = await ask<EventsShown>("GET", withQuery(`${where.api}/events`, { ...query, limit: PAGE }));
       const form = { action: request.path, csrf };
-      const url = {
-        name: "url",
-        label: "Add a webhook",
-        type: "url",
-        required: true,
-        placeholder: "https://",
-      } as const;
+      const url: Field = { name: "url", label: "Add a webhook", type: "url", required: true, placeholder: "https://" };
       const add = postForm({ ...form, act: "hook" }, [url], "Add");
       return {
         title: "Events",

@@ -1,18 +1,11 @@
 // Stored files: search by name, download by a fresh link, delete.
+import type { FileView, LinkedView } from "../../../actions/files/files.ts";
 import { html } from "../html.ts";
 import type { Paged } from "../kit/ask.ts";
 import { buttonForm, searchForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, tableOf, time } from "../kit/shown.ts";
 
-interface FileShown {
-  readonly file_id: string;
-  readonly filename: string;
-  readonly mime: string | null;
-  readonly size_bytes: number;
-  readonly source: string;
-  readonly created_at: string;
-}
 interface Envelope<Data> {
   readonly data: Data;
 }
@@ -27,13 +20,12 @@ function sizeOf(bytes: number): string {
 
 export const filesSection: Section = {
   path: PATH,
-  place: PATH,
   acts: {
     link: {
       told: "A link to the file",
       async run({ ask, fields }) {
         const asked = { file_id: fields.id };
-        const { data } = await ask<Envelope<FileShown & { get_url: string }>>("POST", "/api/run/files/get", asked);
+        const { data } = await ask<Envelope<LinkedView>>("POST", "/api/run/files/get", asked);
         return html`<p><a class="button" href="${data.get_url}">Download ${data.filename}</a> <a class="button plain" href="${PATH}">Back</a></p><p class="soft">The link works for about an hour, for anyone who has it.</p>`;
       },
     },
@@ -45,7 +37,7 @@ export const filesSection: Section = {
   async show({ ask, csrf, request }) {
     const query = (request.query.get("q") ?? "").slice(0, 255);
     const cursor = request.query.get("cursor") ?? undefined;
-    const { data } = await ask<Envelope<Paged<"files", FileShown>>>("POST", "/api/run/files/list", {
+    const { data } = await ask<Envelope<Paged<"files", FileView>>>("POST", "/api/run/files/list", {
       query,
       limit: PAGE,
       cursor,

@@ -1,4 +1,5 @@
 // Jobs with live progress, and a button to cancel one.
+import type { ownJobRow } from "../../../actions/jobs/own-jobs.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, type Paged, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
@@ -6,16 +7,7 @@ import { buttonForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { moneyOfCents, nextPage, pill, tableOf, time } from "../kit/shown.ts";
 
-interface JobShown {
-  readonly job_id: string;
-  readonly job: string;
-  readonly status: string;
-  readonly created_at: string;
-  readonly charged_cents: number;
-  readonly progress?: { readonly done: number; readonly total: number };
-  readonly cancelled?: true;
-  readonly stopped?: string;
-}
+type JobShown = ReturnType<typeof ownJobRow>;
 
 const PATH = "/account/jobs";
 export const JOBS_LIVE = "/account/jobs/live";
@@ -59,7 +51,6 @@ export function liveJobs({ ask, csrf }: Visit): Promise<Html> {
 
 export const jobsSection: Section = {
   path: PATH,
-  place: PATH,
   acts: {
     cancel: {
       told: "The job was cancelled. It keeps its results so far and is charged for those",

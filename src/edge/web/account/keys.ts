@@ -278,7 +278,7 @@ export function keysSection(url: () => string, epochMs: () => number): Section {
     refused: (keyId) => `/account/transactions?status=refused&key=${encodeURIComponent(keyId)}`,
     firstCalls: (secret) => callsOfKey(url(), secret),
   };
-  return { path: PATH, place: PATH, acts: keyActs(own), show: (visit) => shown(visit, own, epochMs()) };
+  return { path: PATH, acts: keyActs(own), show: (visit) => shown(visit, own, epochMs()) };
 }
 
 async function shown(visit: Visit, place: KeysPlace, nowMs: number): Promise<Shown> {

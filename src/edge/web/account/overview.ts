@@ -87,5 +87,5 @@ async function show({ request, ask }: Visit, nowMs: number): Promise<Shown> {
 }
 
 export function overviewSection(epochMs: () => number): Section {
-  return { path: "/account", place: "/account", show: (visit) => show(visit, epochMs()) };
+  return { path: "/account", show: (visit) => show(visit, epochMs()) };
 }

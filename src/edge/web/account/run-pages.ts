@@ -28,7 +28,6 @@ const nameOf = ({ id, label }: RunListed) =>
 
 export const runsSection: Section = {
   path: PATH,
-  place: PATH,
   async show({ ask, request }) {
     const cursor = request.query.get("cursor") ?? "";
     const found = await ask<RunsShown>("GET", withQuery("/api/v1/runs", { limit: PAGE, cursor }));

@@ -26,7 +26,6 @@ export function callsOfKey(url: string, secret: string): Html {
 export function startSection(url: () => string): Section {
   return {
     path: "/account/start",
-    place: "/account/start",
     async show() {
       const calls = CALLS.map(([client, text]) => card(client, callBox(text.replaceAll("{url}", url()))));
       return {

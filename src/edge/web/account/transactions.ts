@@ -1,5 +1,5 @@
 // Searchable transactions; the details of one with the routes tried, their durations and costs; and calls that were not charged.
-import { ERRORS, type ErrorRow } from "../../../core/errors.ts";
+import { ERRORS, type ErrorCode, type ErrorRow } from "../../../core/errors.ts";
 import { type Html, html, type Put } from "../html.ts";
 import { unlessRefused, withQuery } from "../kit/ask.ts";
 import { type Field, searchForm } from "../kit/forms.ts";
@@ -132,7 +132,7 @@ export function failurePage(call: FailedShown, path: string, operator?: ForOpera
     ["Request", html`<code>${call.request_id}</code>`],
   ]);
   // An earlier release may have had other codes.
-  const error: ErrorRow | undefined = call.code === null ? undefined : ERRORS[call.code];
+  const error: ErrorRow | undefined = ERRORS[call.code as ErrorCode];
   const others = withQuery(path, { status: call.kind, model: call.asked ?? "" });
   const next = html`<p>${error?.hint ?? ""}</p><p><a href="${others}">Show others like it</a></p>${operator?.next ?? ""}`;
   return {
@@ -164,7 +164,7 @@ export function callsPage({ ask, request }: Visit, place: CallsPlace): Promise<S
   return unlessRefused(page(), ({ message, status }) => ({ title, body: html`${problem(message)}${search}`, status }));
 }
 
-export const transactionsSection: Section = { path: PATH, place: PATH, show: (visit) => callsPage(visit, OWN) };
+export const transactionsSection: Section = { path: PATH, show: (visit) => callsPage(visit, OWN) };
 
 /** The transaction's legs: which provider did the work, and what it cost us where that is known. */
 export function legsTable({ legs }: WholeTransaction): Html {

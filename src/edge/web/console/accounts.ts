@@ -47,7 +47,7 @@ const openAct: Act = {
 };
 
 export function accountsSection(epochMs: () => number): Section {
-  return { path: PATH, place: PATH, acts: { open: openAct }, show: (visit) => accountsShown(visit, epochMs()) };
+  return { path: PATH, acts: { open: openAct }, show: (visit) => accountsShown(visit, epochMs()) };
 }
 
 async function accountsShown({ ask, csrf, request }: Visit, nowMs: number): Promise<Shown> {

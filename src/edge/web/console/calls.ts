@@ -28,7 +28,7 @@ export const CALLS: CallsPlace = {
 };
 const { path: PATH } = CALLS;
 
-export const callsSection: Section = { path: PATH, place: PATH, show: (visit) => callsPage(visit, CALLS) };
+export const callsSection: Section = { path: PATH, show: (visit) => callsPage(visit, CALLS) };
 
 type Attempt = FailedShown["attempts"][number];
 

@@ -1,4 +1,5 @@
 // Prices and margins, losses first; provider counters without a price; models that retire soon.
+import type { SoldRow } from "../../../catalog/updates/rows.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, withQuery } from "../kit/ask.ts";
 import type { Section } from "../kit/sections.ts";
@@ -20,13 +21,6 @@ interface Prices {
   }[];
   readonly unpriced: readonly { readonly provider: string; readonly counter: string; readonly answers: number }[];
 }
-interface Models {
-  readonly models: readonly {
-    readonly model: string;
-    readonly until: string | null;
-    readonly providers: readonly string[];
-  }[];
-}
 
 async function marginsBy(ask: Ask, by: string, from: string): Promise<Html> {
   const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, from, limit: "1000" }));
@@ -47,12 +41,11 @@ async function marginsBy(ask: Ask, by: string, from: string): Promise<Html> {
 export function pricesSection(epochMs: () => number): Section {
   return {
     path: PATH,
-    place: PATH,
     async show({ ask }) {
       const prices = await ask<Prices>("GET", "/admin/v1/prices");
       const from = dayOf(epochMs() - DAYS * DAY_MS);
       const margins = await Promise.all(MARGINS_BY.map((by) => marginsBy(ask, by, from)));
-      const listed = await ask<Models>("GET", "/admin/v1/models");
+      const listed = await ask<{ models: readonly SoldRow[] }>("GET", "/admin/v1/models");
       const lost = tableOf("Losses", prices.losses, "Nothing was sold below cost.", {
         Model: ({ model }) => model,
         Provider: ({ provider }) => provider,

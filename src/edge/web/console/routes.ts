@@ -1,6 +1,6 @@
 // Routes: enabled providers, resting routes, the latest failures and their reasons, and checking a provider.
 
-import type { InstalledProvider } from "../../../catalog/installed.ts";
+import type { Installed } from "../../../catalog/installed.ts";
 import type { RouteRow } from "../../../upstream/route-figures.ts";
 import { type Html, html } from "../html.ts";
 import { bodyOr } from "../kit/ask.ts";
@@ -17,10 +17,6 @@ const ATTEMPTS = "tollgate_attempts_total";
 /** Besides the last one. */
 const FAILURES_SHOWN_MAX = 9;
 
-interface Setup {
-  readonly providers: readonly InstalledProvider[];
-  readonly tiers: readonly { readonly id: string; readonly on: number; readonly of: number }[];
-}
 interface Checks {
   readonly checks: readonly {
     readonly key: string | null;
@@ -59,7 +55,6 @@ function failuresShown(all: readonly Failure[], name: string): Html | string {
 
 export const routesSection: Section = {
   path: PATH,
-  place: PATH,
   acts: {
     check: {
       told: "The provider was checked",
@@ -76,7 +71,7 @@ export const routesSection: Section = {
     },
   },
   async show({ ask, csrf }) {
-    const { providers, tiers } = await ask<Setup>("GET", "/admin/v1/providers");
+    const { providers, tiers } = await ask<Installed>("GET", "/admin/v1/providers");
     const series = seriesIn(await bodyOr(ask<string>("GET", "/metrics"), ""), [RESTING, ATTEMPTS]);
     const { routes } = await ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
     const failed = byProvider(routes);

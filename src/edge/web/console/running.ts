@@ -39,7 +39,6 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
 
 export const runningSection: Section = {
   path: PATH,
-  place: PATH,
   async show(visit) {
     return { title: "Running", body: html`<div data-live="${RUNNING_LIVE}">${await runningNow(visit)}</div>` };
   },

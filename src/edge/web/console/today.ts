@@ -206,7 +206,6 @@ export interface TodayParts {
 export function todaySection({ glance, figures, epochMs }: TodayParts): Section {
   return {
     path: "/console",
-    place: "/console",
     async show(visit) {
       const { ask, request } = visit;
       const todayMs = Math.floor(epochMs() / DAY_MS) * DAY_MS;

@@ -1,29 +1,18 @@
 // Maintenance: the doctor, which checks all books; pending writes; adapter certificates; the settings in force; and the operator log.
+import type { DoctorReport } from "../../../money/ledger/model/ledger.ts";
+import type { Proved } from "../../../money/ledger/proof.ts";
+import type { EffectiveSetting } from "../../../platform/config.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, type Paged, withQuery } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, pill, tableOf, tiles, time } from "../kit/shown.ts";
-import type { DoneShown, VendorShown } from "./answers.ts";
+import type { VendorShown } from "./certificates.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
+import type { Act } from "./operator-log.ts";
 
-interface Report {
-  readonly accounts: number;
-  readonly holds: number;
-  readonly postings: number;
-  readonly findings: readonly {
-    readonly invariant: string;
-    readonly accountId?: string | null;
-    readonly detail: string;
-  }[];
-  /** What was compared with the chains, where payments are made on any. */
-  readonly payments?: readonly { readonly of: string; readonly proved: number; readonly unknown: number }[];
-}
-interface Setting {
-  readonly name: string;
-  readonly value: string;
-  readonly from: string;
-}
+/** With what was compared with the chains, where payments are made on any. */
+type Report = DoctorReport & { readonly payments?: readonly Omit<Proved, "findings">[] };
 
 /** Entries that are not in the books yet, or not yet in their permanent store. */
 const WAITING = {
@@ -71,7 +60,6 @@ function certificatesShown(vendors: readonly VendorShown[]): Html {
 
 export const doctorSection: Section = {
   path: "/console/doctor",
-  place: "/console/doctor",
   acts: {
     examine: {
       told: "Ledger check",
@@ -97,7 +85,7 @@ export const doctorSection: Section = {
     },
   },
   async show({ ask, csrf }) {
-    const { settings } = await ask<{ settings: readonly Setting[] }>("GET", "/admin/v1/config");
+    const { settings } = await ask<{ settings: readonly EffectiveSetting[] }>("GET", "/admin/v1/config");
     const { certificates } = await ask<{ certificates: readonly VendorShown[] }>("GET", "/admin/v1/certificates");
     const shown = tableOf("Settings", settings, "None.", {
       Setting: ({ name }) => html`<code>${name}</code>`,
@@ -117,11 +105,10 @@ ${certificatesShown(certificates)}
 
 export const logSection: Section = {
   path: "/console/log",
-  place: "/console/log",
   async show({ ask, request }) {
     const cursor = request.query.get("cursor") ?? "";
     const path = withQuery("/admin/v1/log", { limit: "100", cursor });
-    const found = await ask<Paged<"log", DoneShown>>("GET", path);
+    const found = await ask<Paged<"log", Act>>("GET", path);
     const log = tableOf("Log", found.log, "There are no changes yet.", {
       "Time (UTC)": ({ at }) => time(at),
       Who: ({ by, proven }) => html`<span class="name">${by}</span> ${proven === true ? pill("proven", "good") : ""}`,

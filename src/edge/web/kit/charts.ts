@@ -73,7 +73,7 @@ export function columnChart(chart: Columns): Html {
     .filter(({ parts }) => heightOf(parts) > 0)
     .map(({ name, parts }) => [name, ...parts.map(({ shown }) => shown)]);
   const heads = ["Time (UTC)", ...series.map(({ name }) => `${name}|num`)];
-  const figures = table(`${label}, as a table`, heads, { rows, none: "There are no figures in this time." });
+  const figures = table(`${label}, as a table`, heads, rows, "There are no figures in this time.");
   return html`<div class="chart" role="group" aria-label="${label}, ${first} to ${last}. The arrow keys move along the columns." tabindex="0" data-chart><svg class="lines" aria-hidden="true"><line x1="0" x2="100%" y1="0.5" y2="0.5"/><line x1="0" x2="100%" y1="50%" y2="50%"/><line x1="0" x2="100%" y1="100%" y2="100%"/></svg><span class="tick top" aria-hidden="true">${scale(top)}</span><span class="tick half" aria-hidden="true">${scale(top / 2)}</span><ol class="cols">${columns.map((one) => columnHtml(one, chart, top))}</ol></div><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p><ul class="legend">${legend}</ul><details><summary>The figures as a table</summary>${figures}</details>`;
 }
 

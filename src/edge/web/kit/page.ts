@@ -1,5 +1,7 @@
 // The frame of all pages for signed-in people: a sidebar with the pages' names and the page's content. Loads nothing from other origins.
+
 import type { Answer } from "../../../core/endpoint.ts";
+import { pageAnswer as answerWithPage } from "../../oauth/forms.ts";
 import { type Html, html } from "../html.ts";
 import { FONT, SCRIPT, STYLE } from "./assets.ts";
 import { postForm } from "./forms.ts";
@@ -24,17 +26,6 @@ export function contentSecurityPolicy(leadsTo = ""): string {
     "frame-ancestors 'none'",
   ].join("; ");
 }
-
-export const PAGE_HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": contentSecurityPolicy(),
-  // The page is personal and must not reappear after the sign-out.
-  "cache-control": "no-store",
-  "x-frame-options": "DENY",
-  "x-content-type-options": "nosniff",
-  // Not "no-referrer": browsers would then send our own forms with a null origin.
-  "referrer-policy": "same-origin",
-} as const;
 
 /** The sidebar: the addresses of its pages by name, under headings. */
 export type Places = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -130,5 +121,5 @@ ${isBare ? main : html`<div class="frame">${sidebar(shell)}${main}</div>`}
 }
 
 export function pageAnswer(shell: Shell, body: Html, status = 200): Answer {
-  return { status, body: pageText(shell, body), headers: PAGE_HEADERS };
+  return answerWithPage({ text: pageText(shell, body), contentSecurityPolicy: contentSecurityPolicy() }, status);
 }

@@ -46,8 +46,8 @@ export interface Act {
 
 export interface Section {
   readonly path: string;
-  /** The path of its entry in the sidebar. */
-  readonly place: string;
+  /** The path of its entry in the sidebar, where that is another. */
+  readonly place?: string;
   show(visit: Visit): Promise<Shown>;
   readonly acts?: Readonly<Record<string, Act>>;
 }
@@ -75,8 +75,8 @@ function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Show
     title,
     places: door.places,
     find: door.find,
-    here: section.place,
-    isBelow: section.path !== section.place,
+    here: section.place ?? section.path,
+    isBelow: section.place !== undefined,
     signOut: { action: door.signOut, csrf },
     ...(scripts === undefined ? {} : { scripts }),
   };

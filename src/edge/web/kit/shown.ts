@@ -83,16 +83,6 @@ export interface Rows extends Iterable<readonly Put[]> {
   readonly length: number;
 }
 
-/** Rows of a list that may be long: each is rendered only when needed. */
-export function rowsOf<Item>(items: readonly Item[], cells: (item: Item) => readonly Put[]): Rows {
-  return {
-    length: items.length,
-    *[Symbol.iterator]() {
-      for (const item of items) yield cells(item);
-    },
-  };
-}
-
 /** The table line of each row. */
 function linesOf(columns: readonly ReturnType<typeof columnOf>[], rows: Rows): Html {
   // On a phone a figure has its column's name before it.
@@ -110,11 +100,7 @@ function linesOf(columns: readonly ReturnType<typeof columnOf>[], rows: Rows): H
 }
 
 /** A table with column names; shows `none` where it has no rows. */
-export function table(
-  label: string,
-  names: readonly Column[],
-  { rows, none }: { readonly rows: Rows; readonly none: string },
-): Html {
+export function table(label: string, names: readonly Column[], rows: Rows, none: string): Html {
   if (rows.length === 0) return html`<p class="none">${none}</p>`;
   const columns = names.map(columnOf);
   const head = columns.map(({ name, kind }) =>
@@ -131,12 +117,15 @@ export function tableOf<Item>(
   columns: Readonly<Record<Column, ((item: Item) => Put) | false>>,
 ): Html {
   const cells = Object.entries(columns).filter((pair): pair is [Column, (item: Item) => Put] => pair[1] !== false);
-  const rows = rowsOf(items, (item) => cells.map(([, cell]) => cell(item)));
-  return table(
-    label,
-    cells.map(([name]) => name),
-    { rows, none },
-  );
+  const names = cells.map(([name]) => name);
+  // Each row is rendered only when needed.
+  const rows = {
+    length: items.length,
+    *[Symbol.iterator]() {
+      for (const item of items) yield cells.map(([, cell]) => cell(item));
+    },
+  };
+  return table(label, names, rows, none);
 }
 
 /** A part of a page under its own heading. */

@@ -148,7 +148,6 @@ async function action({ ask, request }: Visit, id: string): Promise<Played> {
 export function trySection(url: () => string): Section {
   return {
     path: PATH,
-    place: PATH,
     async show(visit): Promise<Shown> {
       const { ask, request, csrf } = visit;
       const account = await ask<OwnAccount>("GET", "/api/v1/account");

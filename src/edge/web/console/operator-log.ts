@@ -1,12 +1,12 @@
 // The operator log: every change on the admin listener is recorded before it is made, with its result afterwards. Entries never change.
 import { randomUUID } from "node:crypto";
-import type { Clock } from "../core/clock.ts";
-import type { Call, EndpointSpec } from "../core/endpoint.ts";
-import { GatewayError } from "../core/errors.ts";
-import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
-import { pageSchema } from "../money/accounts/list-pages.ts";
-import { readQuery } from "../money/accounts/read-body.ts";
-import type { Records } from "../platform/records/records.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { Call, EndpointSpec } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { adminEndpoint } from "../../../money/accounts/admin-accounts.ts";
+import { pageSchema } from "../../../money/accounts/list-pages.ts";
+import { readQuery } from "../../../money/accounts/read-body.ts";
+import type { Records } from "../../../platform/records/records.ts";
 
 const KIND = "operator-act";
 const PAYER = "operator";
@@ -19,7 +19,7 @@ export const OPERATOR_HEADER = "x-tollgate-operator";
 export const PROVEN_HEADER = "x-tollgate-operator-proven";
 const BY_TOKEN = "by the token";
 
-interface Act {
+export interface Act {
   readonly at: string;
   readonly by: string;
   /** The OpenID provider proved the name; otherwise a person with the admin token typed it. */

@@ -1,11 +1,12 @@
 // The last `tollgate certify` result for each vendor, and the adapters' statements that no call has confirmed yet.
+
 import { z } from "zod";
-import { notFound } from "../actions/run/nearest.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { EndpointSpec } from "../core/endpoint.ts";
-import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
-import { readBody } from "../money/accounts/read-body.ts";
-import type { Records } from "../platform/records/records.ts";
+import { notFound } from "../../../actions/run/nearest.ts";
+import type { Adapter, Catalog } from "../../../catalog/catalog.ts";
+import type { EndpointSpec } from "../../../core/endpoint.ts";
+import { adminEndpoint } from "../../../money/accounts/admin-accounts.ts";
+import { readBody } from "../../../money/accounts/read-body.ts";
+import type { Records } from "../../../platform/records/records.ts";
 
 const KIND = "certificate";
 const PAYER = "operator";
@@ -27,6 +28,14 @@ const certificateSchema = z.strictObject({
 });
 
 export type VendorCertificate = z.output<typeof certificateSchema>;
+export type VendorShown = ReturnType<typeof vendorRow>;
+
+/** `certificate` is null where no gateway with these books has stored one. */
+function vendorRow({ id, configured: on, spec }: Adapter, certificate: VendorCertificate | null) {
+  const beliefs = Object.entries(spec.beliefs ?? {});
+  const unconfirmed = beliefs.map(([name, why]) => ({ of: name === "*" ? id : `${id}/${name}`, why }));
+  return { provider: id, on, certificate, unconfirmed };
+}
 
 /** `GET /admin/v1/certificates`, `POST /admin/v1/certificates/{provider}`. */
 export function certificateEndpoints(catalog: () => Catalog, records: Records): readonly EndpointSpec[] {
@@ -36,16 +45,10 @@ export function certificateEndpoints(catalog: () => Catalog, records: Records): 
       const { rows } = await records.list(KIND, PAYER, LISTED_MAX, null);
       const kept = new Map(rows.map(({ id, value }) => [id, JSON.parse(value) as VendorCertificate]));
       const vendors = [...live().values()].filter(({ id, configured }) => configured || kept.has(id));
-      const certificates = vendors.map(({ id, configured, spec }) => ({
-        provider: id,
-        on: configured,
-        certificate: kept.get(id) ?? null,
-        unconfirmed: Object.entries(spec.beliefs ?? {}).map(([name, why]) => ({
-          of: name === "*" ? id : `${id}/${name}`,
-          why,
-        })),
-      }));
-      return { status: 200, body: { certificates } };
+      return {
+        status: 200,
+        body: { certificates: vendors.map((vendor) => vendorRow(vendor, kept.get(vendor.id) ?? null)) },
+      };
     }),
     adminEndpoint("POST", "/admin/v1/certificates/{provider}", async ({ request }) => {
       const body = readBody(certificateSchema, request.body);
