@@ -1,6 +1,6 @@
 // Commands for the operator's wallet: payments to merchants, and payments with an unknown outcome.
 
-import type { paymentRow } from "../edge/x402/payment-endpoints.ts";
+import type { paymentRow } from "../edge/x402/receipts.ts";
 import type { paidRow } from "../money/wallet/wallet-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";

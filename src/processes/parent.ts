@@ -7,7 +7,7 @@ import { startGateway } from "../gateway/gateway.ts";
 import type { Readiness } from "../money/accounts/admin-endpoints.ts";
 import type { Config } from "../platform/config.ts";
 import { readMetrics, writeMetrics } from "../platform/observe/merge-metrics.ts";
-import type { ChildPart } from "./messages.ts";
+import type { ChildPart } from "./child.ts";
 import { PATIENCE, type Patience, type Supervisor, startSupervisor } from "./supervisor.ts";
 import { WORKER_ARGUMENT } from "./worker.ts";
 

@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { countedOnly, type Families, mergeMetrics, readMetrics } from "../platform/observe/merge-metrics.ts";
-import { Child } from "./child.ts";
-import type { ChildPart, WorkerStart } from "./messages.ts";
+import { Child, type ChildPart, type WorkerStart } from "./child.ts";
 
 /** The parent's timeouts and limits, in milliseconds. */
 export interface Patience {

@@ -4,7 +4,7 @@ import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import { openWallet } from "../money/wallet/wallet.ts";
 import { readConfig, takeWalletKeys } from "../platform/config.ts";
 import { EndRequested, StoreGone } from "../platform/storage/remote-thread.ts";
-import type { ChildPart, FromChild, ToChild, WorkerStart } from "./messages.ts";
+import type { ChildPart, FromChild, ToChild, WorkerStart } from "./child.ts";
 
 /** Tells the program that it is a child. */
 export const WORKER_ARGUMENT = "worker";

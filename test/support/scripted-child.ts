@@ -1,7 +1,7 @@
 // A child of the supervisor that follows the file `part` beside its folder: it is not a real gateway.
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { FromChild, ToChild } from "../../src/processes/messages.ts";
+import type { FromChild, ToChild } from "../../src/processes/child.ts";
 
 export type Part =
   /** Answers, and exits when told to. */

@@ -41,7 +41,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/edge/mcp/answer-call.ts": ONE_MESSAGE,
   "src/money/wallet/bill.ts": ONE_MESSAGE,
   "src/money/wallet/paid-records.ts": OWN,
-  "src/edge/x402/shared-wallet.ts": OWN,
+  "src/edge/x402/gas-wallet.ts": OWN,
   "src/catalog/updates/read-list.ts":
     "reads a list that the operator named, in the command's own process, bounded in bytes",
   "src/catalog/updates/update.ts": OWN,

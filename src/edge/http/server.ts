@@ -7,7 +7,6 @@ import { GatewayError, type HintOf } from "../../core/errors.ts";
 import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 import type { AnswerBytes } from "../../platform/limits/answer-bytes.ts";
 import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
-import { type BlockPool, createBlockPool } from "./block-pool.ts";
 import type { Certificate } from "./certificate.ts";
 import {
   CONNECTION_LIMITS,
@@ -40,7 +39,7 @@ import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
 import type { ListedSocket } from "./socket.ts";
 import type { SocketReply } from "./socket-reply.ts";
 import { type OpenSocket, Sockets, type SocketsHost, socketPaths } from "./sockets.ts";
-import { StreamBody, type StreamLimits } from "./stream-body.ts";
+import { type BlockPool, createBlockPool, StreamBody, type StreamLimits } from "./stream-body.ts";
 import { tickEnd } from "./tick-end.ts";
 
 export interface HttpOptions {

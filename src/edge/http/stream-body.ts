@@ -1,11 +1,32 @@
 // Streams a long request body: its sender is paused until each part was taken, so that memory holds little of it.
+
 import type { GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { NamelessFile } from "../../platform/storage/nameless-file.ts";
-import { BLOCK_BYTES, type BlockPool } from "./block-pool.ts";
 import type { EngineResponse } from "./engine.ts";
 import type { BodyLimits } from "./read-request.ts";
 import type { SlowClient } from "./slow-clients.ts";
+
+const BLOCK_BYTES = 128 * 1024;
+/** The pool keeps this many free blocks; further ones are left to the garbage collector. */
+const KEPT_MAX = 128;
+
+export interface BlockPool {
+  /** A block of `BLOCK_BYTES` with arbitrary content. */
+  take(): Uint8Array;
+  /** The caller must not read the block afterwards. */
+  give(block: Uint8Array): void;
+}
+
+export function createBlockPool(): BlockPool {
+  const kept: Uint8Array[] = [];
+  return {
+    take: () => kept.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES),
+    give(block) {
+      if (kept.length < KEPT_MAX) kept.push(block);
+    },
+  };
+}
 
 class Spill {
   readonly #file: NamelessFile;

@@ -1,6 +1,8 @@
 // Verifies a bearer access token (RFC 9068): signed by us, for our audience, unexpired, and with the spending scope.
+
 import { hash, type KeyObject, verify } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
+import type { Answer, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { SigningKeys } from "./signing-keys.ts";
@@ -94,4 +96,34 @@ export function accessTokenReader(keys: () => SigningKeys, base: () => string, c
     const claims = partOf(body);
     return claims === null ? wrong("This access token has no claims.") : readClaims(claims);
   };
+}
+
+const METADATA = "/.well-known/oauth-protected-resource";
+const MCP = "/mcp";
+
+/** The WWW-Authenticate header for a path: of a 401, or of a 403 for a missing scope (RFC 6750, 3; RFC 9728, 5.1). */
+export function challengeAt(base: string, path: string, { status }: Pick<GatewayError, "status">): string {
+  const place = path === MCP || path.startsWith(`${MCP}/`) ? `${METADATA}${MCP}` : METADATA;
+  const code = status === 403 ? "insufficient_scope" : "invalid_token";
+  return `Bearer realm="tollgate", error="${code}", scope="${SCOPE}", resource_metadata="${base}${place}"`;
+}
+
+/** `GET /.well-known/oauth-protected-resource` of the API and of the MCP server. */
+export function metadataEndpoints(base: () => string): readonly EndpointSpec[] {
+  const of = (at: 0 | 1): Answer => ({
+    status: 200,
+    body: {
+      resource: resourcesOf(base())[at],
+      authorization_servers: [base()],
+      scopes_supported: [SCOPE],
+      bearer_methods_supported: ["header"],
+      resource_name: "Tollgate",
+    },
+    headers: { "cache-control": "public, max-age=300" },
+  });
+  const open = { method: "GET", auth: "none", bodyBytesMax: 0 } as const;
+  return [
+    Object.assign({ path: METADATA, answer: () => of(0) }, open),
+    Object.assign({ path: `${METADATA}${MCP}`, answer: () => of(1) }, open),
+  ];
 }

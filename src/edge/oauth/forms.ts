@@ -1,7 +1,6 @@
 // What the pages for people share: how to return a page, and whether a form came from one of our pages.
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { fieldsOf } from "./choices-form.ts";
 import type { PeopleParts } from "./oauth.ts";
 import type { Page } from "./pages.ts";
 import { isCsrf, type Session } from "./sessions.ts";
@@ -69,4 +68,9 @@ export function signedForm(
     const isOurs = !isForeign(request, parts.base()) && isCsrf(session, fieldsOf(request.body).csrf);
     return isOurs ? change(request, session) : foreign(parts);
   };
+}
+
+/** The fields of a form (application/x-www-form-urlencoded); of repeated names the last counts. */
+export function fieldsOf(body: Buffer): Readonly<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(body.toString("utf8")));
 }

@@ -4,12 +4,20 @@ import type { Answer, Endpoint, EndpointSpec, ErrorCodec, GatewayRequest } from 
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { accessTokenReader } from "./access-tokens.ts";
-import { fieldsOf } from "./choices-form.ts";
+import { accessTokenReader, metadataEndpoints } from "./access-tokens.ts";
 import { consentEndpoints } from "./consent-endpoints.ts";
-import { browserEndpoint, foreign, isForeign, ownPath, pageAnswer, seeOther, signedForm, tooOften } from "./forms.ts";
+import {
+  browserEndpoint,
+  fieldsOf,
+  foreign,
+  isForeign,
+  ownPath,
+  pageAnswer,
+  seeOther,
+  signedForm,
+  tooOften,
+} from "./forms.ts";
 import type { Grants } from "./grants.ts";
-import { metadataEndpoints } from "./metadata.ts";
 import { type OpenIdDoor, openIdEndpoints } from "./openid-endpoints.ts";
 import type { Choice, Pages } from "./pages.ts";
 import type { OAuthServer, ReadDocument } from "./server.ts";

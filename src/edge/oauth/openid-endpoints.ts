@@ -1,7 +1,6 @@
 // Sign-in with the operator's OpenID provider: the redirect to it, the callback, and linking an account.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
-import { fieldsOf } from "./choices-form.ts";
-import { browserEndpoint, ownPath, pageAnswer, seeOther, signedForm } from "./forms.ts";
+import { browserEndpoint, fieldsOf, ownPath, pageAnswer, seeOther, signedForm } from "./forms.ts";
 import type { Identities, Place } from "./identities.ts";
 import type { OAuthParts } from "./oauth.ts";
 import type { Identity, OpenIdProvider } from "./openid-provider.ts";

@@ -1,8 +1,8 @@
 // Verifies payments and settles them on chain, through a server with the x402 facilitator interface over HTTP.
 import { z } from "zod";
 import { wholeWithin } from "../../core/chunk-list.ts";
-import { isBroken } from "./broken-connection.ts";
 import { atOnce } from "./concurrency-limit.ts";
+import { isBroken } from "./node-rpc.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;
@@ -43,55 +43,54 @@ const settled = z.object({
   errorReason: z.string().nullish(),
 });
 
+interface Question<T> {
+  readonly path: string;
+  readonly schema: z.ZodType<T>;
+  readonly msMax: number;
+}
+
 function reasonOf(reason: string | null | undefined): string {
   return reason !== null && reason !== undefined && REASON.test(reason) ? reason : "refused";
 }
 
-export interface FacilitatorBounds {
-  readonly verifyMsMax?: number;
-  /** Default: a direct connection. */
-  readonly fetchOut?: typeof fetch;
-}
-
-export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Facilitator {
-  const { verifyMsMax = VERIFY_MS_MAX, fetchOut = fetch } = bounds;
+export function httpFacilitator(
+  url: string,
+  { verifyMsMax = VERIFY_MS_MAX, fetchOut = fetch }: { verifyMsMax?: number; fetchOut?: typeof fetch } = {},
+): Facilitator {
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
   const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_TURN_MS_MAX);
   const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX, SETTLE_TURN_MS_MAX);
 
   /** Null: no answer or an invalid one; `broken`: the connection ended before an answer. */
-  async function ask<T>(
-    { path, schema, msMax }: { readonly path: string; readonly schema: z.ZodType<T>; readonly msMax: number },
-    payment: Payment,
-    asked: unknown,
-  ) {
+  async function askOnce<T>({ path, schema, msMax }: Question<T>, payment: Payment, asked: unknown) {
     try {
+      const sent = { x402Version: payment.version, paymentPayload: payment.sent, paymentRequirements: asked };
       const response = await fetchOut(`${base}${path}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({
-          x402Version: payment.version,
-          paymentPayload: payment.sent,
-          paymentRequirements: asked,
-        }),
+        body: JSON.stringify(sent),
         redirect: "error",
         signal: AbortSignal.timeout(msMax),
       });
       const text = await textOf(response);
       return response.ok && text !== null ? (schema.safeParse(JSON.parse(text)).data ?? null) : null;
     } catch (error) {
-      return isBroken(error) ? "broken" : null;
+      return isBroken(error) ? ("broken" as const) : null;
     }
   }
+  /** Asks once more where the connection broke. */
+  async function ask<T>(question: Question<T>, payment: Payment, asked: unknown) {
+    const first = await askOnce(question, payment, asked);
+    const isAgain = first === "broken";
+    return { answer: isAgain ? await askOnce(question, payment, asked) : first, isAgain };
+  }
+  const noAnswer = () => ({ answer: null, isAgain: false });
   const verification = { path: "/verify", schema: verified, msMax: verifyMsMax };
   const settlement = { path: "/settle", schema: settled, msMax: SETTLE_MS_MAX };
 
   return {
     async verify(payment, asked) {
-      const answer = await verifyInTurn(async () => {
-        const first = await ask(verification, payment, asked);
-        return first === "broken" ? ask(verification, payment, asked) : first;
-      }).catch(() => null);
+      const { answer } = await verifyInTurn(() => ask(verification, payment, asked)).catch(noAnswer);
       if (answer === null || answer === "broken") return "away";
       // The payer must match the authorization.
       const isOther =
@@ -100,13 +99,7 @@ export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Fa
       return { valid: false, reason: isOther ? "payer_mismatch" : reasonOf(answer.invalidReason) };
     },
     async settle(payment, asked) {
-      let isAgain = false;
-      const answer = await settleInTurn(async () => {
-        const first = await ask(settlement, payment, asked);
-        if (first !== "broken") return first;
-        isAgain = true;
-        return ask(settlement, payment, asked);
-      }).catch(() => null);
+      const { answer, isAgain } = await settleInTurn(() => ask(settlement, payment, asked)).catch(noAnswer);
       if (answer === null || answer === "broken" || (!answer.success && answer.errorReason === "settlement_pending"))
         return "unknown";
       const { transaction } = answer;

@@ -1,7 +1,12 @@
 // Calls a chain's node by JSON-RPC over HTTP.
+
 import { z } from "zod";
-import { isBroken } from "./broken-connection.ts";
 import { atOnce } from "./concurrency-limit.ts";
+
+/** Whether a `fetch` failed because its connection broke, not because of a timeout or an invalid answer. */
+export function isBroken(error: unknown): boolean {
+  return error instanceof TypeError;
+}
 
 const ASK_MS_MAX = 10_000;
 const AT_ONCE_MAX = 16;

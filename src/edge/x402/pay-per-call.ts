@@ -1,4 +1,5 @@
 // Access without a key: states the price, accepts a payment instead, and identifies the payer by the address that signed.
+
 import type { Accounts } from "../../core/account-rows.ts";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -7,9 +8,9 @@ import type { Capture, Charge, Funds, Held, OpenPlan, Payer, Plan, Release, Repe
 import type { Paying } from "../../kernel/key-pays.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "../../kernel/legs.ts";
 import type { HoldRef, PostRequest } from "../../money/ledger/model/ledger.ts";
-import type { Observer } from "../../platform/observe/observer.ts";
 import { chargeOpen, lateId, PLAY_HOUSE } from "./books.ts";
 import { inHeader, paymentRequired, type Resource, requirementsOf, requirementsV1, type Terms } from "./challenge.ts";
+import type { Claim } from "./claim.ts";
 import { AWAY, claim, type PaymentDeps, PENDING } from "./claim.ts";
 import { misfit, type Payment, readPayment } from "./read-payment.ts";
 import { putReceipt, type Receipt, receiptOf } from "./receipts.ts";
@@ -17,40 +18,29 @@ import { makePayment } from "./settle-receipt.ts";
 
 // Funds from an on-chain payment: the authorization is claimed before the call runs, and settled after it was served.
 
-export interface FundsDeps extends PaymentDeps {
-  readonly observer: Pick<Observer, "unpaid" | "settled">;
-}
-
-interface PaymentParts {
-  readonly payment: Payment;
-  /** The requirements for the facilitator, in the payment's own version. */
-  readonly asked: unknown;
-  readonly requestId: string;
-  refused(reason: string): GatewayError;
-}
+type PaymentParts = Pick<Claim, "payment" | "paidFor" | "requestId" | "refused">;
 
 export class PaymentFunds implements Funds {
-  readonly #deps: FundsDeps;
+  readonly #deps: PaymentDeps;
   readonly #parts: PaymentParts;
 
-  constructor(deps: FundsDeps, parts: PaymentParts) {
+  constructor(deps: PaymentDeps, parts: PaymentParts) {
     this.#deps = deps;
     this.#parts = parts;
   }
 
   async reserve(plan: Plan, id: string): Promise<Held | Repeated | GatewayError> {
-    const { payment, asked: paidFor, requestId, refused } = this.#parts;
     const { slots, operation, asked, effect, idempotency, wholeMsMax: workMsMax } = plan;
     const fingerprint = idempotency?.fingerprint ?? asked;
-    const paid = { id, payment, paidFor, fingerprint, requestId, workMsMax, refused };
-    const claimed = await claim({ ...paid, slots, operation, asked, effect }, this.#deps);
+    const work = { id, fingerprint, workMsMax, slots, operation, asked, effect };
+    const claimed = await claim({ ...work, ...this.#parts }, this.#deps);
     if (claimed === "claimed") return { id, amountNano: plan.quote.nano };
     return claimed instanceof GatewayError ? claimed : { replayOf: claimed.again };
   }
 
   async capture({ id, amountNano }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge | GatewayError> {
     const { house, ledger, leases, records, leaseMs, clock, observer, settlementNano } = this.#deps;
-    const { payment, asked, refused } = this.#parts;
+    const { payment, paidFor: asked, refused } = this.#parts;
     const hold: HoldRef = { accountId: house, holdId: id };
     // A payment is made in full or not at all: what sells at its bound costs the bound, whatever it used.
     const chargeNano = cost.chargeNano === ZERO ? ZERO : amountNano;
@@ -74,17 +64,8 @@ export class PaymentFunds implements Funds {
         observer.unpaid(ZERO, costOf(legs));
         return chargeOf(id, ZERO, {});
       }
-      const sinceMs = Math.floor(clock.epochMs());
-      const receipt: Receipt = {
-        id,
-        payment,
-        house,
-        asked,
-        amountNano: chargeNano,
-        state: "open",
-        transaction: null,
-        sinceMs,
-      };
+      const now = { state: "open", transaction: null, sinceMs: Math.floor(clock.epochMs()) } as const;
+      const receipt: Receipt = { id, payment, house, asked, amountNano: chargeNano, ...now };
       const version = await putReceipt(records, receipt, null);
       const made = await makePayment(receipt, this.#deps);
       if (made !== "unknown" && "transaction" in made) {
@@ -154,17 +135,6 @@ export function receiptHeaders({ version, network, from, sent }: Payment, transa
   return { [version === 1 ? "x-payment-response" : "payment-response"]: receipt, "cache-control": "private" };
 }
 
-/** Null: the address signed the payment. */
-async function disproof(
-  payment: Payment,
-  paidFor: unknown,
-  { facilitator, refused }: Pick<PaymentDeps, "facilitator"> & { refused(reason: string): GatewayError },
-): Promise<GatewayError | null> {
-  const verdict = await facilitator.verify(payment, paidFor);
-  if (verdict === "away") return AWAY;
-  return verdict.valid ? null : refused(verdict.reason);
-}
-
 async function holdsNothing(): Promise<never> {
   throw new Error("a free call has nothing to pay");
 }
@@ -177,8 +147,8 @@ const NO_FUNDS: Funds = {
   charged: async () => null,
 };
 
-export interface PayPerCallParts extends FundsDeps {
-  readonly ledger: FundsDeps["ledger"] & Pick<Accounts, "account">;
+export interface PayPerCallParts extends PaymentDeps {
+  readonly ledger: PaymentDeps["ledger"] & Pick<Accounts, "account">;
   readonly terms: Terms;
   readonly publicUrl: () => string;
   /** The resource sold under the name in a plan. */
@@ -189,31 +159,39 @@ export interface Door {
   pay(plan: Plan | OpenPlan, request: GatewayRequest): Promise<Paying | GatewayError>;
 }
 
+/** The payment that a request carries for a resource; an error where it has none, or one that does not match. */
+export function paymentOf(
+  { headers, id: requestId }: GatewayRequest,
+  priceNano: Nano,
+  resource: Resource,
+  { terms, clock }: Pick<PayPerCallParts, "terms" | "clock">,
+): PaymentParts | GatewayError {
+  const { network } = terms;
+  const requirements = requirementsOf(priceNano, terms);
+  const refused = (reason: string | null) => paymentRequired({ requirements, network, resource, refused: reason });
+  const payment = readPayment(headers, network);
+  if (payment === null) return refused(null);
+  if (payment instanceof GatewayError) return payment;
+  const reason = misfit(payment, requirements, network, clock.epochMs());
+  if (reason !== null) return refused(reason);
+  const paidFor = payment.version === 2 ? requirements : requirementsV1(requirements, network, resource);
+  return { payment, paidFor, requestId, refused };
+}
+
 export function createPayPerCall(parts: PayPerCallParts): Door {
-  const { terms, publicUrl, describe, clock } = parts;
   const isPlay = parts.house === PLAY_HOUSE;
   return {
     async pay(plan, request) {
       if (plan.exactPrice !== true) return new GatewayError("x402_not_sellable", { detail: { asked: plan.asked } });
-      const { network } = terms;
-      const requirements = requirementsOf(plan.quote.nano, terms);
-      const resource: Resource = { url: `${publicUrl()}${request.path}`, ...describe(plan.asked) };
-      const refused = (reason: string | null) => paymentRequired({ requirements, network, resource, refused: reason });
-      const payment = readPayment(request.headers, network);
-      if (payment === null) return refused(null);
-      if (payment instanceof GatewayError) return payment;
-      const reason = misfit(payment, requirements, network, clock.epochMs());
-      if (reason !== null) return refused(reason);
-      const asked = payment.version === 2 ? requirements : requirementsV1(requirements, network, resource);
-      const payer: Payer = isPlay
-        ? { id: `x402:sandbox:${payment.from}`, sandbox: true }
-        : { id: `x402:${payment.from}`, sandbox: false };
-      if (plan.quote.nano === ZERO) {
-        const disproved = await disproof(payment, asked, { ...parts, refused });
-        return disproved ?? { payer, funds: NO_FUNDS };
-      }
-      const funds = new PaymentFunds(parts, { payment, asked, requestId: request.id, refused });
-      return { payer, funds };
+      const resource: Resource = { url: `${parts.publicUrl()}${request.path}`, ...parts.describe(plan.asked) };
+      const paid = paymentOf(request, plan.quote.nano, resource, parts);
+      if (paid instanceof GatewayError) return paid;
+      const { payment, paidFor, refused } = paid;
+      const payer: Payer = { id: `x402:${isPlay ? "sandbox:" : ""}${payment.from}`, sandbox: isPlay };
+      if (plan.quote.nano !== ZERO) return { payer, funds: new PaymentFunds(parts, paid) };
+      const verdict = await parts.facilitator.verify(payment, paidFor);
+      if (verdict === "away") return AWAY;
+      return verdict.valid ? { payer, funds: NO_FUNDS } : refused(verdict.reason);
     },
   };
 }

@@ -24,7 +24,7 @@ export interface SettleDeps {
   readonly facilitator: Facilitator;
   /** Null: there is no node, and the facilitator's answer is trusted. */
   readonly chain: Chain | null;
-  readonly observer: Pick<Observer, "settled">;
+  readonly observer: Pick<Observer, "settled" | "unpaid">;
 }
 
 /** `open`: unknown yet. `refused`: it was not made. */

@@ -7,10 +7,9 @@ import { transactionIdOf } from "../../core/ids.ts";
 import { centsDown, minus, nanoFromCents, ZERO } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import { readBody } from "../../money/accounts/read-body.ts";
-import { paymentRequired, type Resource, requirementsOf, requirementsV1 } from "./challenge.ts";
+import type { Claim } from "./claim.ts";
 import { claim, PENDING } from "./claim.ts";
-import { type PayPerCallParts, receiptHeaders } from "./pay-per-call.ts";
-import { misfit, type Payment, readPayment } from "./read-payment.ts";
+import { type PayPerCallParts, paymentOf, receiptHeaders } from "./pay-per-call.ts";
 import { putReceipt, type Receipt, receiptOf } from "./receipts.ts";
 import { fillAccount, makePayment } from "./settle-receipt.ts";
 
@@ -25,46 +24,31 @@ const bodySchema = z.strictObject({
     .max(CENTS_MAX, `must be at most ${CENTS_MAX}`),
 });
 
-interface Filling {
+interface Filling extends Pick<Claim, "payment" | "paidFor" | "requestId" | "refused"> {
   readonly caller: Caller;
-  readonly payment: Payment;
   readonly cents: number;
-  readonly paidFor: unknown;
-  readonly requestId: string;
-  refused(reason: string | null): GatewayError;
 }
 
 export function topUpEndpoint(parts: PayPerCallParts): EndpointSpec {
-  const { terms, publicUrl, clock } = parts;
-
   async function answer({ request, caller }: Call): Promise<Answer | GatewayError> {
     if (caller === null) return new GatewayError("invalid_token");
     if (caller.frozen) return new GatewayError("account_frozen");
     if (caller.sandbox) return new GatewayError("bad_request", { detail: "A sandbox account's credit is play money." });
     const { cents } = readBody(bodySchema, request.body);
-    const { network } = terms;
-    const requirements = requirementsOf(nanoFromCents(cents), terms);
-    const resource: Resource = { url: publicUrl() + PATH, description: "Credit for an account", bazaar: null };
-    const refused = (reason: string | null) => paymentRequired({ requirements, network, resource, refused: reason });
-    const payment = readPayment(request.headers, network);
-    if (payment === null) return refused(null);
-    if (payment instanceof GatewayError) return payment;
-    const reason = misfit(payment, requirements, network, clock.epochMs());
-    if (reason !== null) return refused(reason);
-    const paidFor = payment.version === 2 ? requirements : requirementsV1(requirements, network, resource);
-    return fill({ caller, payment, cents, paidFor, requestId: request.id, refused }, parts);
+    const resource = { url: parts.publicUrl() + PATH, description: "Credit for an account", bazaar: null };
+    const paid = paymentOf(request, nanoFromCents(cents), resource, parts);
+    return paid instanceof GatewayError ? paid : fill({ ...paid, caller, cents }, parts);
   }
 
   return { method: "POST", path: PATH, auth: "key", bodyBytesMax: BODY_BYTES_MAX, answer };
 }
 
 async function fill(filling: Filling, parts: PayPerCallParts): Promise<Answer | GatewayError> {
-  const { caller, payment, cents, paidFor, requestId, refused } = filling;
-  const { accountId } = caller.payer;
-  const id = transactionIdOf(requestId);
+  const { caller, cents, ...paid } = filling;
+  const id = transactionIdOf(paid.requestId);
   const what = { operation: "topup", asked: "x402", effect: "write", slots: [], workMsMax: 0 } as const;
-  const fingerprint = `topup ${accountId} ${cents}`;
-  const claimed = await claim({ ...what, id, payment, paidFor, fingerprint, requestId, refused }, parts);
+  const fingerprint = `topup ${caller.payer.accountId} ${cents}`;
+  const claimed = await claim({ ...what, ...paid, id, fingerprint }, parts);
   if (claimed instanceof GatewayError) return claimed;
   return claimed === "claimed" ? credit(id, filling, parts) : credited(filling, parts);
 }
@@ -75,17 +59,8 @@ async function credit(id: string, filling: Filling, parts: PayPerCallParts): Pro
   const { house, ledger, records, leases, clock } = parts;
   const hold = { accountId: house, holdId: id };
   const account = caller.payer.accountId;
-  const receipt: Receipt = {
-    id,
-    payment,
-    house,
-    account,
-    amountNano: nanoFromCents(cents),
-    asked: paidFor,
-    state: "open",
-    transaction: null,
-    sinceMs: Math.floor(clock.epochMs()),
-  };
+  const now = { state: "open", transaction: null, sinceMs: Math.floor(clock.epochMs()) } as const;
+  const receipt: Receipt = { id, payment, house, account, amountNano: nanoFromCents(cents), asked: paidFor, ...now };
   try {
     await putReceipt(records, receipt, null);
     const made = await makePayment(receipt, parts);

@@ -1,4 +1,5 @@
 // Process crashes and shared stores between a payment and its answer: no one pays twice, and every payment is booked.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,9 +12,10 @@ import type { Capture, Plan } from "../../../src/core/plan.ts";
 import { HOUSE, openHouse } from "../../../src/edge/x402/books.ts";
 import { rpcChain } from "../../../src/edge/x402/chain.ts";
 import { requirementsOf } from "../../../src/edge/x402/challenge.ts";
+import type { PaymentDeps } from "../../../src/edge/x402/claim.ts";
 import { type Facilitator, httpFacilitator } from "../../../src/edge/x402/facilitator.ts";
 import { nodeRpc } from "../../../src/edge/x402/node-rpc.ts";
-import { type FundsDeps, PaymentFunds } from "../../../src/edge/x402/pay-per-call.ts";
+import { PaymentFunds } from "../../../src/edge/x402/pay-per-call.ts";
 import { readPayment } from "../../../src/edge/x402/read-payment.ts";
 import { openReceipts } from "../../../src/edge/x402/receipts.ts";
 import { createReconciler } from "../../../src/edge/x402/settle-receipt.ts";
@@ -89,7 +91,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     expect(findings).toEqual([]);
   });
 
-  function deps(more: Partial<{ ledger: Ledger; records: Records; hasChain: boolean }> = {}): FundsDeps {
+  function deps(more: Partial<{ ledger: Ledger; records: Records; hasChain: boolean }> = {}): PaymentDeps {
     const { ledger = stores.ledger, records = stores.records, hasChain = true } = more;
     return {
       ledger,
@@ -111,7 +113,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     const payment = readPayment(new Map([["payment-signature", header]]), NETWORKS.base);
     if (payment === null || payment instanceof Error) throw new Error("no payment");
     const refused = (detail: string) => new GatewayError("payment_required", { detail: { detail } });
-    return new PaymentFunds(parts, { payment, asked: PRICE, requestId: "req_1", refused });
+    return new PaymentFunds(parts, { payment, paidFor: PRICE, requestId: "req_1", refused });
   }
 
   async function held(funds: PaymentFunds) {

@@ -1,5 +1,9 @@
 // Accounts for the operator: find, open, credit and freeze them, and manage their keys as the account can.
+
+import type { NanoSum } from "../../../core/money.ts";
 import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
+import type { accountRow, operatorTransactionRow } from "../../../money/accounts/rows.ts";
+import type { WholeTransaction } from "../account/answers.ts";
 import { budgetsTable } from "../account/budgets.ts";
 import { type KeysPlace, keyActs, keysShown } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
@@ -18,9 +22,23 @@ import {
   tiles,
   time,
 } from "../kit/shown.ts";
-import { TREND_DAYS, trends } from "../spending.ts";
+import { TREND_DAYS, trends, type UsageLine } from "../spending.ts";
 import { dollars } from "../words.ts";
-import type { AccountShown } from "./answers.ts";
+
+export type AccountShown = ReturnType<typeof accountRow>;
+
+/** With the figures that only the operator sees. */
+export interface OperatorLine extends UsageLine {
+  readonly upstream_nano_usd: NanoSum;
+  readonly absorbed_nano_usd: NanoSum;
+  readonly margin_nano_usd: NanoSum;
+}
+export interface Usage {
+  readonly usage: readonly OperatorLine[];
+}
+
+/** With the fields that only the operator sees. */
+export type AnyTransaction = WholeTransaction & ReturnType<typeof operatorTransactionRow>;
 
 const PATH = "/console/accounts";
 /** Each with a line per day: a report has at most a thousand lines. */

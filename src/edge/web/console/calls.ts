@@ -14,7 +14,7 @@ import { bodyOr } from "../kit/ask.ts";
 import { postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, facts, money } from "../kit/shown.ts";
-import type { AnyTransaction } from "./answers.ts";
+import type { AnyTransaction } from "./accounts.ts";
 
 /** The calls of all accounts. */
 export const CALLS: CallsPlace = {

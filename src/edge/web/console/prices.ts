@@ -4,7 +4,7 @@ import { type Html, html } from "../html.ts";
 import { type Ask, withQuery } from "../kit/ask.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, DAY_MS, dayOf, money, pill, tableOf } from "../kit/shown.ts";
-import type { Usage } from "./answers.ts";
+import type { Usage } from "./accounts.ts";
 
 const PATH = "/console/prices";
 const DAYS = 7;

@@ -1,7 +1,6 @@
 // The operator's sign-in: the admin token, valid for twelve hours, and a name for the log of changes.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
-import { fieldsOf } from "../../oauth/choices-form.ts";
-import { browserEndpoint, ownPath, seeOther, tooOften } from "../../oauth/forms.ts";
+import { browserEndpoint, fieldsOf, ownPath, seeOther, tooOften } from "../../oauth/forms.ts";
 import { isCsrf } from "../../oauth/sessions.ts";
 import { html } from "../html.ts";
 import { field } from "../kit/forms.ts";

@@ -30,7 +30,7 @@ import {
   tiles,
 } from "../kit/shown.ts";
 import { type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
-import type { OperatorLine } from "./answers.ts";
+import type { OperatorLine } from "./accounts.ts";
 import { CALLS } from "./calls.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
