@@ -7,7 +7,7 @@ import type { LineCalls } from "../actions/batches/line-calls.ts";
 import { cancelJobs } from "../actions/jobs/cancelled.ts";
 import { jobNews } from "../actions/jobs/job-news.ts";
 import type { JobRecord } from "../actions/jobs/job-record.ts";
-import { createJobs, type Jobs } from "../actions/jobs/jobs.ts";
+import { Jobs } from "../actions/jobs/jobs.ts";
 import { KEPT_LEASE_MS } from "../actions/run/action-plan.ts";
 import type { RunDeps } from "../actions/run/deps.ts";
 import { openRun } from "../actions/run/inner-calls.ts";
@@ -162,7 +162,7 @@ function openJobs(
       return account === null ? ZERO : minus(minus(account.grantedNano, account.spentNano), account.heldNano);
     },
   });
-  const jobs = createJobs({
+  const jobs = new Jobs({
     ledger,
     windows,
     observer,

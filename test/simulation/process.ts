@@ -1,6 +1,6 @@
 // One gateway of a simulation: the real pipeline, leases and spool, on a disk that outlives it and a clock that may be wrong.
 
-import { createJobs } from "../../src/actions/jobs/jobs.ts";
+import { Jobs } from "../../src/actions/jobs/jobs.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../../src/core/endpoint.ts";
 import { GatewayError } from "../../src/core/errors.ts";
@@ -254,7 +254,7 @@ export class GatewayProcess {
       this.#world.time.after(forMs, { alive: true }, () => this.start());
     };
     const mortal = { deaths, owner, die };
-    const jobs = createJobs({
+    const jobs = new Jobs({
       ledger: mortalLedger(ledger, mortal),
       records: mortalRecords(network.records(this.#number, owner), mortal),
       windows: this.#windows,

@@ -1,12 +1,9 @@
 // The files of batches: uploads and outputs in a separate quota, and the segments of results that a running batch writes.
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../core/clock.ts";
-import type { GatewayError } from "../../core/errors.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { type FileRow, fileRows } from "./file-rows.ts";
-import type { FileStore } from "./file-store.ts";
 import { keep } from "./intake.ts";
-import { discard, type LifecycleDeps, lookAgain } from "./lifecycle.ts";
+import { discard, type FileLimits, type LifecycleDeps, lookAgain } from "./lifecycle.ts";
 import { createQuota } from "./quota.ts";
 
 const MIB = 1024 * 1024;
@@ -36,45 +33,20 @@ export interface Segment {
   readonly bytes: number;
 }
 
-export interface BatchFiles {
-  /** Stores a file whole, or not at all. Outputs are never refused for the quota: their lines are paid for. */
-  keep(payer: string, file: NewBatchFile, bytes: AsyncIterable<Uint8Array>): Promise<FileRow | GatewayError>;
-  /** One of the payer's stored files; null where there is none. */
-  find(payer: string, id: string): Promise<FileRow | null>;
-  /** Newest first. */
-  all(payer: string): AsyncIterable<FileRow>;
-  /** Keeps a file that expires earlier until then. False: another request deleted it first. */
-  keepUntil(row: FileRow, atMs: number): Promise<boolean>;
-  isFull(payer: string): Promise<boolean>;
-  /** False: another request deleted it first. */
-  delete(row: FileRow): Promise<boolean>;
-  read: FileStore["read"];
-  putSegment(bytes: AsyncIterable<Uint8Array>): Promise<Segment>;
-  dropSegment(id: string): Promise<void>;
-  /** The bytes of segments one after another. Throws where one is gone. */
-  readAll(segments: readonly Segment[]): AsyncGenerator<Uint8Array>;
-}
+export type BatchFiles = ReturnType<typeof createBatchFiles>;
 
 /** They are the account's, whichever key made them, and count apart from its other files. */
 const ownerOf = (payer: string): string => `${payer}/batch`;
 
-export function createBatchFiles(parts: {
-  readonly records: Records;
-  readonly store: FileStore;
-  readonly clock: Clock;
-}): BatchFiles {
-  const { records, store, clock } = parts;
+type Parts = Pick<LifecycleDeps, "store" | "clock"> & { readonly records: Records };
+
+export function createBatchFiles({ records, store, clock }: Parts) {
   const rows = fileRows(records, clock);
-  const depsFor = (fileBytesMax: number, quotaBytesMax: number): LifecycleDeps => ({
-    rows,
-    store,
-    clock,
-    busy: new Set(),
-    quota: createQuota(records, rows, quotaBytesMax),
-    limits: { fileBytesMax, quotaBytesMax },
-  });
-  const uploads = depsFor(BATCH_FILE_BYTES_MAX, QUOTA_BYTES_MAX);
-  const outputs = depsFor(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  const depsFor = (limits: FileLimits): LifecycleDeps => {
+    return { rows, store, clock, busy: new Set(), quota: createQuota(records, rows, limits.quotaBytesMax), limits };
+  };
+  const uploads = depsFor({ fileBytesMax: BATCH_FILE_BYTES_MAX, quotaBytesMax: QUOTA_BYTES_MAX });
+  const outputs = depsFor({ fileBytesMax: Number.MAX_SAFE_INTEGER, quotaBytesMax: Number.MAX_SAFE_INTEGER });
 
   async function stored(row: FileRow | null): Promise<FileRow | null> {
     const now = row === null ? null : await lookAgain(uploads, row);
@@ -82,25 +54,29 @@ export function createBatchFiles(parts: {
   }
 
   return {
-    keep(payer, { filename, purpose, sizeBytes, expiresAtMs }, bytes) {
+    /** Stores a file whole, or not at all. Outputs are never refused for the quota: their lines are paid for. */
+    keep(payer: string, { filename, purpose, sizeBytes, expiresAtMs }: NewBatchFile, bytes: AsyncIterable<Uint8Array>) {
       const facts = { filename, sizeBytes, mime: "application/jsonl", tags: [purpose], note: null, source: "batch" };
       const file = expiresAtMs === null ? facts : { ...facts, expiresAtMs };
       return keep(purpose.endsWith("_output") ? outputs : uploads, ownerOf(payer), file, bytes);
     },
 
-    async find(payer, id) {
+    /** One of the payer's stored files; null where there is none. */
+    async find(payer: string, id: string): Promise<FileRow | null> {
       const row = await rows.get(id);
       return stored(row?.payer === ownerOf(payer) ? row : null);
     },
 
-    async *all(payer) {
+    /** Newest first. */
+    async *all(payer: string): AsyncGenerator<FileRow> {
       for await (const row of rows.all(ownerOf(payer))) {
         const now = await stored(row);
         if (now !== null) yield now;
       }
     },
 
-    async keepUntil(row, atMs) {
+    /** Keeps a file that expires earlier until then. False: another request deleted it first. */
+    async keepUntil(row: FileRow, atMs: number): Promise<boolean> {
       for (let now: FileRow | null = row; now !== null; now = await rows.get(row.id)) {
         if (now.expiresAtMs === undefined || now.expiresAtMs >= atMs) return true;
         if ((await rows.put({ ...now, expiresAtMs: atMs })) !== null) return true;
@@ -108,24 +84,26 @@ export function createBatchFiles(parts: {
       return false;
     },
 
-    isFull: (payer) => uploads.quota.isFull(ownerOf(payer)),
+    isFull: (payer: string) => uploads.quota.isFull(ownerOf(payer)),
 
-    delete: (row) => discard(uploads, row),
+    /** False: another request deleted it first. */
+    delete: (row: FileRow) => discard(uploads, row),
     read: store.read,
 
-    async putSegment(bytes) {
+    async putSegment(bytes: AsyncIterable<Uint8Array>): Promise<Segment> {
       // The name is always new, so that a process that has lost the batch without knowing it changes nothing.
       const id = `file_${randomBytes(16).toString("hex")}`;
       await rows.remind(id, clock.epochMs() + SEGMENT_MS_MAX);
       return { id, bytes: await store.write(id, bytes, null) };
     },
 
-    async dropSegment(id) {
+    async dropSegment(id: string): Promise<void> {
       await store.delete(id);
       await rows.forget(id);
     },
 
-    async *readAll(segments) {
+    /** The bytes of segments one after another. Throws where one is gone. */
+    async *readAll(segments: readonly Segment[]): AsyncGenerator<Uint8Array> {
       for (const { id } of segments) {
         const bytes = await store.read(id, null);
         if (bytes === null) throw new Error(`the segment ${id} of a batch is gone`);

@@ -32,34 +32,21 @@ export interface FileRow extends FileFacts {
   readonly createdAtMs: number;
 }
 
-export interface FileRows {
-  get(id: string): Promise<FileRow | null>;
-  /** Writes a new row, or replaces the version that was read; null where another request was faster. */
-  put(row: FileRow): Promise<FileRow | null>;
-  /** Removes the version that was read; false where another request was faster. */
-  remove(row: FileRow): Promise<boolean>;
-  /** A payer's rows, newest first. */
-  list(payer: string, limit: number, cursor: string | null): Promise<{ rows: FileRow[]; next: string | null }>;
-  all(payer: string): AsyncIterable<FileRow>;
-  /** Sets a reminder to check a file at that time; replaces the file's earlier reminder. */
-  remind(id: string, atMs: number): Promise<void>;
-  forget(id: string): Promise<void>;
-  /** The files whose reminder is due. */
-  due(nowMs: number): AsyncIterable<string>;
-}
+export type FileRows = ReturnType<typeof fileRows>;
 
 function read({ id, payer, version, createdAtMs, value }: StoredRecord): FileRow {
   return { ...(JSON.parse(value) as FileFacts), id, payer: payer ?? "", version, createdAtMs };
 }
 
-export function fileRows(records: Records, clock: Clock): FileRows {
+export function fileRows(records: Records, clock: Clock) {
   return {
-    async get(id) {
+    async get(id: string): Promise<FileRow | null> {
       const record = await records.get(KIND, id);
       return record === null ? null : read(record);
     },
 
-    async put(row) {
+    /** Writes a new row, or replaces the version that was read; null where another request was faster. */
+    async put(row: FileRow): Promise<FileRow | null> {
       const { id, payer, version: ifVersion, createdAtMs: _, ...facts } = row;
       const value = JSON.stringify(facts satisfies FileFacts);
       const version = await records.put({ kind: KIND, id, payer, value, ttlMs: null, ifVersion });
@@ -67,29 +54,33 @@ export function fileRows(records: Records, clock: Clock): FileRows {
       return { ...row, version, createdAtMs: ifVersion === 0 ? clock.epochMs() : row.createdAtMs };
     },
 
-    async remove({ id, payer, version: ifVersion }) {
+    /** Removes the version that was read; false where another request was faster. */
+    async remove({ id, payer, version: ifVersion }: FileRow): Promise<boolean> {
       // A put with no time to live is a delete that fails where the row has changed.
       return (await records.put({ kind: KIND, id, payer, value: "", ttlMs: 0, ifVersion })) !== null;
     },
 
-    async list(payer, limit, cursor) {
+    /** A payer's rows, newest first. */
+    async list(payer: string, limit: number, cursor: string | null) {
       const { rows, next } = await records.list(KIND, payer, limit, cursor);
       return { rows: rows.map(read), next };
     },
 
-    async *all(payer) {
+    async *all(payer: string): AsyncGenerator<FileRow> {
       for await (const record of walk(records, KIND, payer)) yield read(record);
     },
 
-    async remind(id, atMs) {
+    /** Sets a reminder to check a file at that time; replaces the file's earlier reminder. */
+    async remind(id: string, atMs: number): Promise<void> {
       await records.put({ kind: DUE_KIND, id, payer: DUE_OWNER, value: String(atMs), ttlMs: null, ifVersion: null });
     },
 
-    async forget(id) {
+    async forget(id: string): Promise<void> {
       await records.delete(DUE_KIND, id);
     },
 
-    async *due(nowMs) {
+    /** The files whose reminder is due. */
+    async *due(nowMs: number): AsyncGenerator<string> {
       for await (const { id, value } of walk(records, DUE_KIND, DUE_OWNER)) if (Number(value) <= nowMs) yield id;
     },
   };

@@ -66,9 +66,7 @@ export type KeptBytes = Pick<NewFile, "filename" | "mime" | "source"> & { readon
 type Keyed = Pick<Payer, "id"> & { readonly keyId?: string };
 
 /** The key that a payer's links depend on; undefined where the payer has no account. */
-export function keyOf({ keyId }: Keyed): string | undefined {
-  return keyId;
-}
+export const keyOf = ({ keyId }: Keyed): string | undefined => keyId;
 
 export interface FileFilter {
   /** The file must have all of them. */
@@ -170,12 +168,6 @@ function byLink(deps: LifecycleDeps, { store, stampOf = NO_STAMP }: FilesParts) 
   };
 }
 
-/** Runs the sweep every minute until the returned function is called. */
-function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBroken"]): () => void {
-  const timer = setInterval(() => void sweep().catch(onBroken), SWEEP_MS).unref();
-  return () => clearInterval(timer);
-}
-
 export type Files = ReturnType<typeof createFiles>;
 
 /** Opens the files of all payers. A payer sees only its own: other ids are 404. */
@@ -188,7 +180,8 @@ export function createFiles(parts: FilesParts) {
   const { linked } = links;
   const list = lister(deps);
   const sweep = () => sweepFiles(deps, parts.onBroken);
-  const close = parts.sweeps === false ? () => {} : everyMinute(sweep, parts.onBroken);
+  const swept = () => void sweep().catch(parts.onBroken);
+  const timer = parts.sweeps === false ? undefined : setInterval(swept, SWEEP_MS).unref();
 
   return {
     /** Reserves quota for an upload, and returns where to send its bytes. */
@@ -235,7 +228,7 @@ export function createFiles(parts: FilesParts) {
     /** Forgets uploads that never came. Also runs every minute. */
     sweep,
 
-    close,
+    close: () => clearInterval(timer),
   };
 }
 

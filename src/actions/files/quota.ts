@@ -17,18 +17,9 @@ interface Count {
 
 const NOTHING: Count = { bytes: 0, recounts: 0, taking: [] };
 
-export interface Quota {
-  /** Reserves quota for a file whose row is written; else the free bytes, after a recount: dead processes may leave the count too high. */
-  take(row: FileRow): Promise<{ readonly freeBytes: number } | null>;
-  /** True if the payer's quota is full. Counts the files again before it says so. */
-  isFull(payer: string): Promise<boolean>;
-  /** Call before a row is removed or shrunk, and pass the result to `free`. */
-  state(payer: string): Promise<number>;
-  /** Returns quota, unless a recount came in between, which may have counted the change already. */
-  free(payer: string, bytes: number, state: number): Promise<void>;
-}
+export type Quota = ReturnType<typeof createQuota>;
 
-export function createQuota(records: Records, rows: FileRows, bytesMax: number): Quota {
+export function createQuota(records: Records, rows: FileRows, bytesMax: number) {
   async function read(payer: string): Promise<{ count: Count; version: number }> {
     const record = await records.get(KIND, payer);
     if (record === null) return { count: NOTHING, version: 0 };
@@ -59,7 +50,8 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number):
   }
 
   return {
-    async take(row) {
+    /** Reserves quota for a file whose row is written; else the free bytes, after a recount: dead processes may leave the count too high. */
+    async take(row: FileRow): Promise<{ readonly freeBytes: number } | null> {
       const { payer, id, sizeBytes } = row;
       for (;;) {
         const { count: last, version } = await read(payer);
@@ -73,7 +65,8 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number):
       }
     },
 
-    async isFull(payer) {
+    /** Counts the files again before it says that the quota is full. */
+    async isFull(payer: string): Promise<boolean> {
       for (;;) {
         const { count: last, version } = await read(payer);
         if (last.bytes < bytesMax) return false;
@@ -82,9 +75,11 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number):
       }
     },
 
-    state: async (payer) => (await read(payer)).count.recounts,
+    /** Call before a row is removed or shrunk, and pass the result to `free`. */
+    state: async (payer: string) => (await read(payer)).count.recounts,
 
-    async free(payer, bytes, state) {
+    /** Returns quota, unless a recount came in between, which may have counted the change already. */
+    async free(payer: string, bytes: number, state: number): Promise<void> {
       for (;;) {
         const { count, version } = await read(payer);
         if (count.recounts !== state) return;

@@ -13,18 +13,7 @@ import {
   type Served,
   type Stopped,
 } from "../../catalog/job-kind.ts";
-import type {
-  ChatAnswer,
-  InnerAnswer,
-  InnerCalls,
-  InnerModels,
-  OwnDone,
-  OwnWork,
-  SpeechAnswer,
-  WantedCall,
-  WantedChat,
-  WantedSpeech,
-} from "../../catalog/local-action.ts";
+import type { InnerCalls, InnerModels } from "../../catalog/local-action.ts";
 import { requestIdOf } from "../../core/ids.ts";
 import { least, type Nano, ZERO } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
@@ -47,10 +36,15 @@ export class JobRun implements RunningJob {
   readonly payer: Payer;
   readonly start: unknown;
   readonly spend: Spend;
+  readonly call: InnerCalls["call"];
+  readonly ladder: InnerCalls["ladder"];
+  readonly race: InnerCalls["race"];
+  readonly own: InnerCalls["own"];
+  readonly chat: InnerModels["chat"];
+  readonly speak: InnerModels["speak"];
   readonly #kind: JobKind;
   readonly #deps: JobsDeps;
   readonly #calls: CountedCalls;
-  readonly #own: InnerCalls & InnerModels;
   readonly #stop = new AbortController();
   readonly #proven: ProvenJob;
   /** Why its next step would not be paid; null where it would. */
@@ -86,7 +80,9 @@ export class JobRun implements RunningJob {
       sandboxFault: job.sandboxFault,
       legs: job.legs,
     });
-    this.#own = this.#provenFirst(this.#calls);
+    const calls = this.#provenFirst(this.#calls);
+    ({ call: this.call, ladder: this.ladder, race: this.race } = calls);
+    ({ own: this.own, chat: this.chat, speak: this.speak } = calls);
   }
 
   /** The latest state in this process, written or not. */
@@ -144,26 +140,6 @@ export class JobRun implements RunningJob {
     this.#proven.note({ movedAtMs: Math.floor(clock.epochMs()) });
   }
 
-  call(wanted: WantedCall): Promise<InnerAnswer> {
-    return this.#own.call(wanted);
-  }
-
-  race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    return this.#own.race(wanted);
-  }
-
-  own<T>(work: OwnWork<T>): Promise<OwnDone<T>> {
-    return this.#own.own(work);
-  }
-
-  chat(wanted: WantedChat): Promise<ChatAnswer> {
-    return this.#own.chat(wanted);
-  }
-
-  speak(wanted: WantedSpeech): Promise<SpeechAnswer> {
-    return this.#own.speak(wanted);
-  }
-
   part(): JobPart {
     const spend = this.spend.part();
     const calls = this.#provenFirst(this.#calls.paidBy(spend));
@@ -177,28 +153,20 @@ export class JobRun implements RunningJob {
   }
 
   /** The same calls, each checked and counted as a paid step. */
-  #provenFirst(calls: InnerCalls & InnerModels): InnerCalls & InnerModels {
+  #provenFirst({ call, ladder, race, own, chat, speak }: InnerCalls & InnerModels): InnerCalls & InnerModels {
+    const step =
+      <Wanted extends unknown[], Answer>(ask: (...wanted: Wanted) => Promise<Answer>) =>
+      async (...wanted: Wanted): Promise<Answer> => {
+        await this.#beforePaidStep();
+        return ask(...wanted);
+      };
     return {
-      call: async (wanted) => {
-        await this.#beforePaidStep();
-        return calls.call(wanted);
-      },
-      race: async (wanted) => {
-        await this.#beforePaidStep();
-        return calls.race(wanted);
-      },
-      own: async (work) => {
-        await this.#beforePaidStep();
-        return calls.own(work);
-      },
-      chat: async (wanted) => {
-        await this.#beforePaidStep();
-        return calls.chat(wanted);
-      },
-      speak: async (wanted) => {
-        await this.#beforePaidStep();
-        return calls.speak(wanted);
-      },
+      call: step(call),
+      ladder: step(ladder),
+      race: step(race),
+      own: step(own) as InnerCalls["own"],
+      chat: step(chat),
+      speak: step(speak),
     };
   }
 

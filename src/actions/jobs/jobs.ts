@@ -4,7 +4,6 @@ import type { JobKind } from "../../catalog/job-kind.ts";
 import { chunksOf } from "../../core/chunks.ts";
 import { centsUp } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
-import type { HoldKeeper } from "../../kernel/deps.ts";
 import { Adoptions } from "./adoptions.ts";
 import { cancelledAt, heard, keepCancelled, tellRunner, toldTo } from "./cancelled.ts";
 import { CostRooms } from "./cost-room.ts";
@@ -30,29 +29,6 @@ export interface JobsOptions extends Omit<JobsDeps, "onWritten" | "costRooms"> {
   readonly runnerLeaseMs: number;
 }
 
-export interface Jobs {
-  readonly keeper: HoldKeeper;
-  /** Starts heartbeats and the adoption of dead processes' jobs. */
-  start(): Promise<void>;
-  /** Adopts now what dead processes have left. */
-  adopt(): Promise<void>;
-  /** Leaves running jobs to other processes, or to the next start. */
-  stop(): Promise<void>;
-  /** One of this payer's jobs; null where there is none. */
-  find(id: string, payer: Payer): Promise<JobRecord | null>;
-  /** Ends one of this payer's jobs with its results so far, in whatever process it runs; null where there is none. */
-  cancel(id: string, payer: Payer): Promise<JobRecord | null>;
-  /** Follows a job that `find` returned, in whatever process it runs. */
-  watch(job: JobRecord): WatchedJob;
-  /** What it has cost its payer so far; null where its kind only knows that at the end. */
-  spentCents(job: JobRecord): number | null;
-  /** The unfinished jobs of all processes, at most `countMax`. */
-  open(countMax: number): Promise<readonly JobRecord[]>;
-  /** The number of jobs that run here, of one kind or of all. */
-  running(kind?: string): number;
-  seen(): JobsSeen;
-}
-
 export interface JobsSeen {
   readonly running: number;
   /** The age of the oldest, and how long the slowest has made no progress; 0 where none runs. */
@@ -69,7 +45,7 @@ const HOLDS_AT_ONCE = 1_000;
 const STOP_MS_MAX = 1_000;
 const AGAIN_MS = 1_000;
 
-class RunningJobs implements Jobs {
+export class Jobs {
   readonly keeper: Launches;
   readonly #options: JobsOptions;
   readonly #runners: Runners;
@@ -124,6 +100,7 @@ class RunningJobs implements Jobs {
     });
   }
 
+  /** Starts heartbeats and the adoption of dead processes' jobs. Nothing runs before. */
   async start(): Promise<void> {
     // Without job kinds there is nothing to run.
     if (this.#kinds.size === 0) return;
@@ -146,6 +123,7 @@ class RunningJobs implements Jobs {
     adopt();
   }
 
+  /** Leaves running jobs to other processes, or to the next start. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
@@ -161,11 +139,13 @@ class RunningJobs implements Jobs {
     await this.#runners.leave().catch((error: unknown) => this.#options.onBroken(error, ""));
   }
 
+  /** One of this payer's jobs; null where there is none. */
   async find(id: string, payer: Payer): Promise<JobRecord | null> {
     const stored = await findJob(this.#options.records, id);
     return stored === null || stored.job.payer.id !== payer.id ? null : stored.job;
   }
 
+  /** Ends one of this payer's jobs with its results so far, in whatever process it runs; null where there is none. */
   async cancel(id: string, payer: Payer): Promise<JobRecord | null> {
     const job = await this.find(id, payer);
     if (job === null || isOver(job)) return job;
@@ -184,14 +164,17 @@ class RunningJobs implements Jobs {
     return job;
   }
 
+  /** Follows a job that `find` returned, in whatever process it runs. */
   watch(job: JobRecord): WatchedJob {
     return this.#watches.watch(job);
   }
 
+  /** What it has cost its payer so far; null where its kind only knows that at the end. */
   spentCents({ kind, spentNano, progress }: JobRecord): number | null {
     return this.#kinds.get(kind)?.counted === "price" ? centsUp(spentNano) : spentSoFar(progress);
   }
 
+  /** The unfinished jobs of all processes, at most `countMax`. */
   async open(countMax: number): Promise<readonly JobRecord[]> {
     // A job that changes owner is in two lists for a moment.
     const jobs = new Map<string, JobRecord>();
@@ -203,6 +186,7 @@ class RunningJobs implements Jobs {
     return [...jobs.values()];
   }
 
+  /** The number of jobs that run here, of one kind or of all. */
   running(kind?: string): number {
     if (kind === undefined) return this.#runs.size;
     return [...this.#runs.values()].filter(({ run }) => run.job.kind === kind).length;
@@ -366,7 +350,7 @@ class RunningJobs implements Jobs {
     }
   }
 
-  /** Never twice at a time: while a round is running, further calls share it. */
+  /** Adopts now what dead processes have left. While a round is running, further calls share it. */
   adopt(): Promise<void> {
     if (!this.#works) return Promise.resolve();
     this.#adopting ??= this.#adoptions
@@ -377,9 +361,4 @@ class RunningJobs implements Jobs {
       });
     return this.#adopting;
   }
-}
-
-/** Creates jobs of these kinds. Nothing runs before `start`. */
-export function createJobs(options: JobsOptions): Jobs {
-  return new RunningJobs(options);
 }

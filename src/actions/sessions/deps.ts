@@ -3,32 +3,16 @@
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { SessionContext } from "../../catalog/session.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { Payer } from "../../core/plan.ts";
 import type { Ledger } from "../../money/ledger/model/ledger.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { ScriptOrder } from "../../upstream/vendor-script.ts";
-
-/** The part of a session's job that its payer's calls read. */
-export interface SessionJob {
-  readonly id: string;
-  readonly kind: string;
-  readonly state: string;
-  readonly start: unknown;
-  readonly hold: { readonly accountId: string; readonly holdId: string };
-  readonly end: { readonly result: unknown } | null;
-  readonly chargedCents: number;
-}
-
-export interface SessionJobs {
-  find(id: string, payer: Payer): Promise<SessionJob | null>;
-  cancel(id: string, payer: Payer): Promise<SessionJob | null>;
-}
+import type { Jobs } from "../jobs/jobs.ts";
 
 export interface SessionsDeps {
   readonly records: Records;
   readonly clock: Clock;
   readonly ledger: Pick<Ledger, "standing">;
-  readonly jobs: () => SessionJobs;
+  readonly jobs: () => Pick<Jobs, "find" | "cancel">;
   /** The current adapter for live or sandbox accounts; null where that id no longer exists. */
   adapter(id: string, sandbox: boolean): Adapter | null;
   /** Throws VendorFailure, or what the script throws. */

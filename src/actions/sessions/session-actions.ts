@@ -18,8 +18,9 @@ import type { Payer } from "../../core/plan.ts";
 import { failureError } from "../../kernel/failure-error.ts";
 import { labelOf } from "../../upstream/run-script.ts";
 import { VendorFailure } from "../../upstream/vendor-failure.ts";
+import { isOver, type JobRecord } from "../jobs/job-record.ts";
 import { COMMANDS_MAX, type SessionCommands } from "./commands.ts";
-import type { SessionJob, SessionsDeps } from "./deps.ts";
+import type { SessionsDeps } from "./deps.ts";
 import { firstHold } from "./meter.ts";
 import { SESSION_JOB, type SessionStart } from "./session-kind.ts";
 import { dropSession, findSession, jobIdOfSession, putSession, sessionIdOf } from "./session-record.ts";
@@ -73,10 +74,9 @@ function noSuchSession(id: string): GatewayError {
   return new GatewayError("not_found", { of: "issued_id", param: "session_id", detail });
 }
 
-const isOver = ({ state }: SessionJob) => state === "succeeded" || state === "failed";
 const ENDED = z.object({ ended: z.string(), minutes: z.number() });
 
-function closedView({ id, end, chargedCents }: SessionJob) {
+function closedView({ id, end, chargedCents }: JobRecord) {
   const ended = ENDED.safeParse(end?.result);
   const how = ended.success ? ended.data : { ended: "lost" };
   return { session_id: sessionIdOf(id), status: "closed" as const, ...how, session_cents: chargedCents };
@@ -87,7 +87,7 @@ async function sessionOf(
   id: string,
   { payer, provider }: { readonly payer: Payer; readonly provider: string },
   { jobs }: SessionsDeps,
-): Promise<SessionJob | GatewayError> {
+): Promise<JobRecord | GatewayError> {
   const job = await jobs().find(jobIdOfSession(id), payer);
   const isThere = job !== null && job.kind === SESSION_JOB && job.state !== "launching";
   return isThere && (job.start as SessionStart).provider === provider ? job : noSuchSession(id);
@@ -253,7 +253,7 @@ function languageOf(template: string | null, { languages }: SessionSpec): Sessio
   return SESSION_LANGUAGES.find((one) => one === template && languages.includes(one)) ?? languages[0];
 }
 
-function closedError(job: SessionJob): GatewayError {
+function closedError(job: JobRecord): GatewayError {
   const view = closedView(job);
   const detail = isOver(job) ? `it ended by ${view.ended}` : "it is being closed";
   return new GatewayError("session_closed", { detail, ...(isOver(job) ? { data: view } : {}) });
@@ -277,7 +277,7 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
     async run({ session_id: id }, { payer, signal }) {
       const found = await sessionOf(id, { payer, provider }, deps);
       if (found instanceof GatewayError) return found;
-      let job: SessionJob | null = isOver(found) ? found : await jobs().cancel(found.id, payer);
+      let job: JobRecord | null = isOver(found) ? found : await jobs().cancel(found.id, payer);
       const untilMs = clock.elapsedMs() + CLOSED_MS_MAX;
       while (job !== null && !isOver(job) && clock.elapsedMs() < untilMs && !signal.aborted) {
         await wait(LOOK_MS, signal);

@@ -1,4 +1,5 @@
 // A merchant's 402 in one form for every payment protocol: payee, amount, coin, and how to answer.
+import type { z } from "zod";
 import type { Rail } from "../../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
 import type { Signing } from "./signer.ts";
@@ -31,6 +32,24 @@ export interface ReadyPayment {
 export interface Bills {
   readonly bills: readonly Bill[];
   readonly faults: readonly string[];
+}
+
+/** Reads each entry of a 402 as a bill, or as a fault: a sentence that says why it cannot be paid. */
+export function readBills<Asked>(
+  entries: readonly unknown[],
+  schema: z.ZodType<Asked>,
+  billOf: (asked: Asked) => Bill | string,
+): Bills {
+  const bills: Bill[] = [];
+  const faults: string[] = [];
+  for (const entry of entries) {
+    const read = schema.safeParse(entry);
+    const where = read.error?.issues[0]?.path.join(".");
+    const bill = read.success ? billOf(read.data) : `asks in a form that is not understood (${where})`;
+    if (typeof bill === "string") faults.push(bill);
+    else bills.push(bill);
+  }
+  return { bills, faults };
 }
 
 /** Encodes an address as an event topic. */

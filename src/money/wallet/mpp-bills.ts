@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { PaymentWanted } from "../../catalog/auth.ts";
 import type { TempoNetwork } from "../../catalog/networks.ts";
 import { readChallenges } from "./auth-params.ts";
-import { type Bill, type Bills, jsonIn, topicOf } from "./bill.ts";
+import { type Bill, type Bills, jsonIn, readBills, topicOf } from "./bill.ts";
 import { type Hex, hexOf, isAddress } from "./hex.ts";
 
 /** `TransferWithMemo(address,address,uint256,bytes32)` of TIP-20. */
@@ -117,16 +117,6 @@ function billOf(challenge: Challenge, network: TempoNetwork, wanted: PaymentWant
 export function mppBills(wanted: PaymentWanted, network: TempoNetwork): Bills {
   const lines = [wanted.headers["www-authenticate"] ?? []].flat();
   const challenges = lines.flatMap((line) => readChallenges(line) ?? []).filter(({ scheme }) => scheme === "payment");
-  const bills: Bill[] = [];
-  const faults: string[] = [];
-  for (const { params } of challenges) {
-    const read = challengeSchema.safeParse(Object.fromEntries(params));
-    const [issue] = read.error?.issues ?? [];
-    const bill = read.success
-      ? billOf(read.data, network, wanted)
-      : `asks in a form that is not understood (${issue?.path.join(".")})`;
-    if (typeof bill === "string") faults.push(bill);
-    else bills.push(bill);
-  }
-  return { bills, faults };
+  const asked = challenges.map(({ params }) => Object.fromEntries(params));
+  return readBills(asked, challengeSchema, (challenge) => billOf(challenge, network, wanted));
 }

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { PaymentWanted } from "../../catalog/auth.ts";
 import type { Network } from "../../catalog/networks.ts";
-import { type Bill, type Bills, jsonIn, topicOf } from "./bill.ts";
+import { type Bill, type Bills, jsonIn, readBills, topicOf } from "./bill.ts";
 import { type Hex, hexOf, isAddress } from "./hex.ts";
 
 /** `AuthorizationUsed(address,bytes32)` of EIP-3009. */
@@ -72,15 +72,5 @@ export function x402Bills(wanted: PaymentWanted, network: Network): Bills {
   if (typeof header !== "string") return { bills: [], faults: [] };
   const told = required.safeParse(jsonIn(header));
   if (!told.success) return { bills: [], faults: ["asks in a form that is not understood (PAYMENT-REQUIRED)"] };
-  const bills: Bill[] = [];
-  const faults: string[] = [];
-  for (const entry of told.data.accepts) {
-    const read = accepted.safeParse(entry);
-    const bill = read.success
-      ? billOf(read.data, network, told.data)
-      : `asks in a form that is not understood (${read.error.issues[0]?.path.join(".")})`;
-    if (typeof bill === "string") faults.push(bill);
-    else bills.push(bill);
-  }
-  return { bills, faults };
+  return readBills(told.data.accepts, accepted, (asked) => billOf(asked, network, told.data));
 }

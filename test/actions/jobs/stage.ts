@@ -1,6 +1,6 @@
 // Jobs over real stores, with calls that a test can observe, and launches as the kernel makes them.
 
-import { createJobs, type Jobs, type JobsOptions } from "../../../src/actions/jobs/jobs.ts";
+import { Jobs, type JobsOptions } from "../../../src/actions/jobs/jobs.ts";
 import type { JobKind, RunningJob } from "../../../src/catalog/job-kind.ts";
 import type { InnerCalls, WantedCall } from "../../../src/catalog/local-action.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -105,7 +105,7 @@ export function openJobs(
 ): JobsStage {
   const { asked = [], broken = [], ...options } = more;
   const { ledger, records, shared } = stores;
-  const jobs = createJobs({
+  const jobs = new Jobs({
     ledger,
     records,
     windows: createWindows(null),
@@ -158,7 +158,7 @@ export function openJobs(
         nowMs: Date.now(),
       });
       if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);
-      await jobs.keeper.takeOver({ id: holdId, amountNano }, spec, PAYER);
+      await jobs.keeper.takeOver({ id: holdId, amountNano }, spec);
       return jobIdOf(holdId);
     },
   };

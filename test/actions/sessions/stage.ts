@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JobRecord } from "../../../src/actions/jobs/job-record.ts";
-import { createJobs, type Jobs } from "../../../src/actions/jobs/jobs.ts";
+import { Jobs } from "../../../src/actions/jobs/jobs.ts";
 import { UNCLOSED } from "../../../src/actions/sessions/box-cleanups.ts";
 import { openSessions, type Sessions } from "../../../src/actions/sessions/sessions.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../../src/catalog/adapter.ts";
@@ -201,7 +201,7 @@ export async function sessionStage(
       wait,
       onBroken: (error) => console.error(error),
     });
-    jobs = createJobs({
+    jobs = new Jobs({
       ledger,
       records,
       windows: createWindows(null),
@@ -273,7 +273,7 @@ export async function sessionStage(
             string,
             unknown
           >;
-          await jobs.keeper.takeOver({ id: holdId, amountNano }, hold, payer);
+          await jobs.keeper.takeOver({ id: holdId, amountNano }, hold);
           await eventually(() => (waiting.size >= jobs.running() ? true : undefined), "its first minute");
           return String(data.session_id);
         } catch (error) {

@@ -7,7 +7,6 @@ import { examineRedis } from "./doctor.ts";
 import { type Hear, redisEvents } from "./events.ts";
 import { redisHolds } from "./holds.ts";
 import { redisKeys } from "./keys.ts";
-import { orphanTransitions } from "./orphans.ts";
 import { ledgerPlace, type PlaceOptions } from "./place.ts";
 import { redisPostings } from "./postings.ts";
 import { periodSums, spentToday } from "./rows.ts";
@@ -33,7 +32,6 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     ...redisKeys(place),
     ...redisEvents(run, index, { hear, clock }),
     ...redisHolds(place, leaseMs),
-    ...orphanTransitions(run),
     ...redisPostings(place, leaseMs),
     spentToday: (accountId, scopes) => spentToday(link, accountId, scopes, time().nowMs),
     periodSums: (accountId, asked) => periodSums(link, accountId, asked, time().nowMs),

@@ -13,15 +13,22 @@ export interface Source {
 
 type OfAccount = PostingFilters & { readonly accountId: string };
 
-/** The first and last day with postings in the range. */
-async function daysOf({ fromMs, toMs }: PostingFilters, books: AskReports) {
-  const text = `SELECT MIN(day) AS first, MAX(day) AS last FROM ${sumTable(books.tables, "usage_total")}`;
-  const [known] = await books.ask({ text, values: [] });
+/** The days with postings in the range: the first, and the one after the last. */
+export interface Days {
+  readonly from: number;
+  readonly to: number;
+}
+
+export async function daysOf(
+  { fromMs, toMs }: Pick<PostingFilters, "fromMs" | "toMs">,
+  { ask, tables }: AskReports,
+): Promise<Days | null> {
+  const text = `SELECT MIN(day) AS first, MAX(day) AS last FROM ${sumTable(tables, "usage_total")}`;
+  const [known] = await ask({ text, values: [] });
   if (known?.first == null) return null;
-  return {
-    first: Math.max(Number(known.first), fromMs === null ? 0 : dayOf(fromMs)),
-    last: Math.min(Number(known.last), toMs === null ? Number(known.last) : dayOf(toMs - 1)),
-  };
+  const from = Math.max(Number(known.first), fromMs === null ? 0 : dayOf(fromMs));
+  const to = Math.min(Number(known.last), toMs === null ? Number(known.last) : dayOf(toMs - 1)) + 1;
+  return from < to ? { from, to } : null;
 }
 
 /** The last posting of an account or key in these days, and their count. Looks days up one by one, newest first. */
@@ -31,8 +38,8 @@ async function endOf(query: OfAccount, keyId: string | null, books: AskReports) 
   const table = sumTable(books.tables, "usage_day");
   const write = new StatementWriter(books.dialect);
   const ofKey = keyId === null ? "" : ` AND u.key_id = ${write.value(keyId)}`;
-  const text = `WITH RECURSIVE days(day) AS (SELECT ${write.value(days.last)}
-      UNION ALL SELECT day - 1 FROM days WHERE day > ${write.value(days.first)})
+  const text = `WITH RECURSIVE days(day) AS (SELECT ${write.value(days.to - 1)}
+      UNION ALL SELECT day - 1 FROM days WHERE day > ${write.value(days.from)})
     SELECT MAX(u.last) AS last, SUM(u.calls) AS calls FROM days JOIN ${table} u ON u.day = days.day
       AND u.account_id = ${write.value(query.accountId)}${ofKey}`;
   const [found] = await books.ask(write.statement(text));

@@ -3,7 +3,7 @@ import { eachOf, inSlices } from "../../../core/slices.ts";
 import type { TooWide, UsageField, UsagePage, UsageQuery, UsageRow } from "../../../core/usage-rows.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
 import type { AskReports } from "./reports.ts";
-import { type Source, sourceOf } from "./source.ts";
+import { type Days, daysOf, type Source, sourceOf } from "./source.ts";
 import { cursorIn, cursorOf, listed, StatementWriter, tagsOf, where } from "./statement.ts";
 import { ANY_TAG, OTHER_TAGS, postingExpressions, runOf, SUMS, sumExpressions, sumTable } from "./sums.ts";
 
@@ -18,12 +18,6 @@ const COLUMN: Readonly<Record<UsageField, string>> = {
   run: "run_id",
 };
 const FINE = ["key", "model", "provider"] as const;
-
-/** The days with sums in the range: the first, and the one after the last. */
-interface Days {
-  readonly from: number;
-  readonly to: number;
-}
 
 function isWhole(ms: number | null): boolean {
   return ms === null || ms % DAY_MS === 0;
@@ -189,15 +183,6 @@ async function hasFurtherTags(asking: Asking, days: Days): Promise<boolean> {
   const conditions = [within(days, write, query.accountId !== null), ...filters(asking, {}), `tag = '${OTHER_TAGS}'`];
   const text = `SELECT 1 AS one FROM ${sumTable(books.tables, "usage_tag")} ${where(conditions)} LIMIT 1`;
   return (await books.ask(write.statement(text))).length > 0;
-}
-
-async function daysOf({ fromMs, toMs }: UsageQuery, { ask, tables }: AskReports): Promise<Days | null> {
-  const text = `SELECT MIN(day) AS first, MAX(day) AS last FROM ${sumTable(tables, "usage_total")}`;
-  const [known] = await ask({ text, values: [] });
-  if (known === undefined || known.first === null) return null;
-  const from = Math.max(Number(known.first), fromMs === null ? Number.NEGATIVE_INFINITY : dayOf(fromMs));
-  const to = Math.min(Number(known.last) + 1, toMs === null ? Number.POSITIVE_INFINITY : dayOf(toMs));
-  return from < to ? { from, to } : null;
 }
 
 /** Starts a report; each of its statements has its own parameters. */
