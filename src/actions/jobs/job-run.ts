@@ -153,20 +153,18 @@ export class JobRun implements RunningJob {
   }
 
   /** The same calls, each checked and counted as a paid step. */
-  #provenFirst({ call, ladder, race, own, chat, speak }: InnerCalls & InnerModels): InnerCalls & InnerModels {
-    const step =
-      <Wanted extends unknown[], Answer>(ask: (...wanted: Wanted) => Promise<Answer>) =>
-      async (...wanted: Wanted): Promise<Answer> => {
-        await this.#beforePaidStep();
-        return ask(...wanted);
-      };
+  #provenFirst(calls: InnerCalls & InnerModels): InnerCalls & InnerModels {
+    const proven = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+      await this.#beforePaidStep();
+      return ask();
+    };
     return {
-      call: step(call),
-      ladder: step(ladder),
-      race: step(race),
-      own: step(own) as InnerCalls["own"],
-      chat: step(chat),
-      speak: step(speak),
+      call: (wanted) => proven(() => calls.call(wanted)),
+      ladder: (wanted) => proven(() => calls.ladder(wanted)),
+      race: (wanted) => proven(() => calls.race(wanted)),
+      own: (work) => proven(() => calls.own(work)),
+      chat: (wanted) => proven(() => calls.chat(wanted)),
+      speak: (wanted) => proven(() => calls.speak(wanted)),
     };
   }
 
