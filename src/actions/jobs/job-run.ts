@@ -37,7 +37,6 @@ export class JobRun implements RunningJob {
   readonly start: unknown;
   readonly spend: Spend;
   readonly call: InnerCalls["call"];
-  readonly ladder: InnerCalls["ladder"];
   readonly race: InnerCalls["race"];
   readonly own: InnerCalls["own"];
   readonly chat: InnerModels["chat"];
@@ -80,9 +79,8 @@ export class JobRun implements RunningJob {
       sandboxFault: job.sandboxFault,
       legs: job.legs,
     });
-    const calls = this.#provenFirst(this.#calls);
-    ({ call: this.call, ladder: this.ladder, race: this.race } = calls);
-    ({ own: this.own, chat: this.chat, speak: this.speak } = calls);
+    const { call, race, own, chat, speak } = this.#provenFirst(this.#calls);
+    [this.call, this.race, this.own, this.chat, this.speak] = [call, race, own, chat, speak];
   }
 
   /** The latest state in this process, written or not. */
@@ -160,7 +158,6 @@ export class JobRun implements RunningJob {
     };
     return {
       call: (wanted) => proven(() => calls.call(wanted)),
-      ladder: (wanted) => proven(() => calls.ladder(wanted)),
       race: (wanted) => proven(() => calls.race(wanted)),
       own: (work) => proven(() => calls.own(work)),
       chat: (wanted) => proven(() => calls.chat(wanted)),
