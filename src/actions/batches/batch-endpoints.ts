@@ -9,8 +9,8 @@ import type { BatchFiles } from "../files/batch-files.ts";
 import { noSuchFile } from "../files/lifecycle.ts";
 import { launchPlan, payerOf } from "./batch-launch.ts";
 import { type BatchStart, KEPT_MS, WINDOW_MS } from "./batch-record.ts";
-import { fileBatch, newState } from "./batch-view.ts";
-import { lifeSchema, listed, pageOf, pageSchema, payerIn, writer } from "./file-endpoints.ts";
+import { type BatchState, fileBatch, newState } from "./batch-view.ts";
+import { answering, lifeSchema, listed, pageOf, pageSchema, payerIn, writer } from "./file-endpoints.ts";
 import type { BatchMode, LineCalls } from "./line-calls.ts";
 import { OwnBatches, type OwnBatchesParts } from "./own-batches.ts";
 import { modeRefusal } from "./read-input.ts";
@@ -91,37 +91,30 @@ async function create(
 /** Paths are below the language-model path. */
 export function batchEndpoints(parts: BatchEndpointParts): readonly EndpointSpec[] {
   const own = new OwnBatches(parts, "files");
-  const shape = { auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
   const idOf = ({ request }: Call): string => request.params.id ?? "";
+  const shown = (state: BatchState | GatewayError) =>
+    state instanceof GatewayError ? state : { status: 200, body: fileBatch(state) };
+  const at = (...[method, path, answer]: Parameters<typeof answering>) =>
+    answering(method, path, answer, BODY_BYTES_MAX);
   return [
-    { ...shape, method: "POST", path: "/batches", plan: (call) => create(call, parts) },
     {
-      ...shape,
-      method: "GET",
-      path: "/batches",
-      async answer(call) {
-        const { rows, hasMore } = await pageOf(own.all(payerIn(call)), readQuery(pageSchema, call.request.query));
-        const batches = rows.map((state) => ({ id: state.id, ...fileBatch(state) }));
-        return { status: 200, body: listed(batches, hasMore) };
-      },
-    },
-    {
-      ...shape,
-      method: "GET",
-      path: "/batches/{id}",
-      async answer(call) {
-        const state = await own.find(idOf(call), payerIn(call));
-        return state instanceof GatewayError ? state : { status: 200, body: fileBatch(state) };
-      },
-    },
-    {
-      ...shape,
       method: "POST",
-      path: "/batches/{id}/cancel",
-      async answer(call) {
-        const state = await own.cancel(idOf(call), writer(call).payer);
-        return state instanceof GatewayError ? state : { status: 200, body: fileBatch(state) };
-      },
+      path: "/batches",
+      auth: "key",
+      bodyBytesMax: BODY_BYTES_MAX,
+      plan: (call) => create(call, parts),
     },
+    at("GET", "/batches", async (call) => {
+      const { rows, hasMore } = await pageOf(own.all(payerIn(call)), readQuery(pageSchema, call.request.query));
+      return {
+        status: 200,
+        body: listed(
+          rows.map((state) => ({ id: state.id, ...fileBatch(state) })),
+          hasMore,
+        ),
+      };
+    }),
+    at("GET", "/batches/{id}", async (call) => shown(await own.find(idOf(call), payerIn(call)))),
+    at("POST", "/batches/{id}/cancel", async (call) => shown(await own.cancel(idOf(call), writer(call).payer))),
   ];
 }

@@ -1,6 +1,7 @@
 // Runs the lines of one part, a few at a time, and stores each result before the part is paid for.
 import { LeaseLost } from "../../catalog/job-kind.ts";
 import { type Clock, pause } from "../../core/clock.ts";
+import { getOrMake } from "../../core/maps.ts";
 import { add, type Nano, ZERO } from "../../core/money.ts";
 import { Places } from "../../core/places.ts";
 import type { Caller } from "../../core/plan.ts";
@@ -48,8 +49,7 @@ export class BatchPlaces {
 
   /** A line from its reading to its result: many batches that wait must not each keep long lines in memory. */
   async line<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
-    const own = this.#own.get(payer) ?? { places: new Places(ACCOUNT_LINES_AT_ONCE), users: 0 };
-    this.#own.set(payer, own);
+    const own = getOrMake(this.#own, payer, () => ({ places: new Places(ACCOUNT_LINES_AT_ONCE), users: 0 }));
     own.users += 1;
     try {
       return await own.places.run(payer, work);

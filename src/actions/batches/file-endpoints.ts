@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import type { Answer, Call, EndpointSpec, StreamAnswer } from "../../core/endpoint.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import { readQuery } from "../../money/accounts/read-body.ts";
@@ -85,6 +85,15 @@ export function payerIn({ caller }: Call): Caller["payer"] {
   return caller.payer;
 }
 
+export function answering(
+  method: EndpointShape["method"],
+  path: string,
+  answer: (call: Call) => Promise<Answer | GatewayError>,
+  bodyBytesMax = 0,
+): EndpointSpec {
+  return { method, path, auth: "key", bodyBytesMax, answer };
+}
+
 function uploading({ files, clock }: FileEndpointParts) {
   const disk = createBodyBytes({ bytesMax: SPOOLED_BYTES_MAX, accountBytesMax: SPOOLED_ACCOUNT_BYTES_MAX });
   const rules = {
@@ -136,40 +145,31 @@ async function isRead(id: string, records: Records): Promise<boolean> {
 /** Paths are below the language-model path. */
 export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[] {
   const { files, records } = parts;
-  const shape = { auth: "key", bodyBytesMax: 0 } as const;
   const own = async (call: Call) => {
     const row = await files.find(payerIn(call).id, call.request.params.id ?? "");
     return row !== null && isListed(row) ? row : null;
   };
+  const bodyBytesMax = BATCH_FILE_BYTES_MAX + MIB;
   return [
-    { ...shape, method: "POST", path: "/files", bodyBytesMax: BATCH_FILE_BYTES_MAX + MIB, stream: uploading(parts) },
+    { method: "POST", path: "/files", auth: "key", bodyBytesMax, stream: uploading(parts) },
+    answering("GET", "/files", async (call) => {
+      const query = readQuery(pageSchema, call.request.query);
+      const wanted = async function* () {
+        for await (const row of files.all(payerIn(call).id))
+          if (isListed(row) && (query.purpose === undefined || row.tags.includes(query.purpose))) yield row;
+      };
+      const { rows, hasMore } = await pageOf(wanted(), query);
+      return { status: 200, body: listed(rows.map(view), hasMore) };
+    }),
+    answering("GET", "/files/{id}", async (call) => {
+      const row = await own(call);
+      return row === null ? noSuchFile() : { status: 200, body: view(row) };
+    }),
     {
-      ...shape,
-      method: "GET",
-      path: "/files",
-      async answer(call) {
-        const query = readQuery(pageSchema, call.request.query);
-        const wanted = async function* () {
-          for await (const row of files.all(payerIn(call).id))
-            if (isListed(row) && (query.purpose === undefined || row.tags.includes(query.purpose))) yield row;
-        };
-        const { rows, hasMore } = await pageOf(wanted(), query);
-        return { status: 200, body: listed(rows.map(view), hasMore) };
-      },
-    },
-    {
-      ...shape,
-      method: "GET",
-      path: "/files/{id}",
-      async answer(call) {
-        const row = await own(call);
-        return row === null ? noSuchFile() : { status: 200, body: view(row) };
-      },
-    },
-    {
-      ...shape,
       method: "GET",
       path: "/files/{id}/content",
+      auth: "key",
+      bodyBytesMax: 0,
       async stream(call): Promise<StreamAnswer | GatewayError> {
         const row = await own(call);
         const bytes = row === null ? null : await files.read(row.id, null);
@@ -179,20 +179,15 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
         return { status: 200, headers, bytesTotal: row.sizeBytes, bytes };
       },
     },
-    {
-      ...shape,
-      method: "DELETE",
-      path: "/files/{id}",
-      async answer(call) {
-        writer(call);
-        const row = await own(call);
-        if (row === null) return noSuchFile();
-        const detail = "A batch that is not over reads this file. Cancel the batch first.";
-        if (await isRead(row.id, records)) return new GatewayError("conflict", { detail });
-        await files.delete(row);
-        return { status: 200, body: { id: row.id, object: "file", deleted: true } };
-      },
-    },
+    answering("DELETE", "/files/{id}", async (call) => {
+      writer(call);
+      const row = await own(call);
+      if (row === null) return noSuchFile();
+      const detail = { detail: "A batch that is not over reads this file. Cancel the batch first." };
+      if (await isRead(row.id, records)) return new GatewayError("conflict", { detail });
+      await files.delete(row);
+      return { status: 200, body: { id: row.id, object: "file", deleted: true } };
+    }),
   ];
 }
 

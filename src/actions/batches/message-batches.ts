@@ -11,7 +11,7 @@ import type { BatchEndpointParts } from "./batch-endpoints.ts";
 import { launchPlan, payerOf } from "./batch-launch.ts";
 import { type BatchStart, batchIdOf, KEPT_MS, modeOf, WINDOW_MS } from "./batch-record.ts";
 import { type BatchState, newState } from "./batch-view.ts";
-import { pageOf, payerIn, writer } from "./file-endpoints.ts";
+import { answering, pageOf, payerIn, writer } from "./file-endpoints.ts";
 import { LINES_MAX } from "./jsonl.ts";
 import { OwnBatches } from "./own-batches.ts";
 import { modeRefusal } from "./read-input.ts";
@@ -159,41 +159,29 @@ async function remove(call: Call, own: OwnBatches, { files }: MessageBatchParts)
 /** Paths are below the language-model path. */
 export function messageBatchEndpoints(parts: MessageBatchParts): readonly EndpointSpec[] {
   const own = new OwnBatches(parts, "messages");
-  const shape = { auth: "key", bodyBytesMax: 0 } as const;
   const answerOf = (state: BatchState | GatewayError) =>
     state instanceof GatewayError ? state : { status: 200, body: view(state, parts.baseUrl()) };
   const idOf = ({ request }: Call): string => request.params.id ?? "";
+  const shape = { auth: "key", bodyBytesMax: 0 } as const;
   return [
     { ...shape, method: "POST", path: PATH, bodyBytesMax: BODY_BYTES_MAX, plan: (call) => create(call, parts) },
-    {
-      ...shape,
-      method: "GET",
-      path: PATH,
-      async answer(call) {
-        const { limit, after_id: after, before_id: before } = readQuery(pageQuery, call.request.query);
-        const rows = own.all(payerIn(call));
-        const page =
-          before === undefined ? await pageOf(rows, { limit, after }) : await pageBefore(rows, limit, before);
-        const data = page.rows.map((state) => view(state, parts.baseUrl()));
-        const body = { data, has_more: page.hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
-        return { status: 200, body };
-      },
-    },
-    {
-      ...shape,
-      method: "GET",
-      path: `${PATH}/{id}`,
-      answer: async (call) => answerOf(await own.find(idOf(call), payerIn(call))),
-    },
-    {
-      ...shape,
-      method: "POST",
-      path: `${PATH}/{id}/cancel`,
-      bodyBytesMax: 1_024,
-      answer: async (call) => answerOf(await own.cancel(idOf(call), writer(call).payer)),
-    },
+    answering("GET", PATH, async (call) => {
+      const { limit, after_id: after, before_id: before } = readQuery(pageQuery, call.request.query);
+      const rows = own.all(payerIn(call));
+      const page = before === undefined ? await pageOf(rows, { limit, after }) : await pageBefore(rows, limit, before);
+      const data = page.rows.map((state) => view(state, parts.baseUrl()));
+      const body = { data, has_more: page.hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+      return { status: 200, body };
+    }),
+    answering("GET", `${PATH}/{id}`, async (call) => answerOf(await own.find(idOf(call), payerIn(call)))),
+    answering(
+      "POST",
+      `${PATH}/{id}/cancel`,
+      async (call) => answerOf(await own.cancel(idOf(call), writer(call).payer)),
+      1_024,
+    ),
     { ...shape, method: "GET", path: `${PATH}/{id}/results`, stream: (call) => results(call, own, parts) },
-    { ...shape, method: "DELETE", path: `${PATH}/{id}`, answer: (call) => remove(call, own, parts) },
+    answering("DELETE", `${PATH}/{id}`, (call) => remove(call, own, parts)),
   ];
 }
 

@@ -2,6 +2,7 @@
 import type { AccountRow, KeyRow } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { putLast } from "../../core/maps.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { KeyBooks } from "./books.ts";
 import type { FormerKey } from "./former-secrets.ts";
@@ -134,12 +135,7 @@ class Memory<T> {
   }
 
   set(key: string, value: T, untilMs: number): void {
-    this.#entries.delete(key);
-    if (this.#entries.size >= this.#countMax) {
-      const [oldest] = this.#entries.keys();
-      if (oldest !== undefined) this.#entries.delete(oldest);
-    }
-    this.#entries.set(key, { value, untilMs });
+    putLast(this.#entries, key, { value, untilMs }, this.#countMax);
   }
 
   delete(key: string): void {
@@ -207,7 +203,7 @@ export class Authenticator {
     const nowMs = this.#options.clock.elapsedMs();
     const remembered = this.#known.get(secretHash);
     if (remembered !== undefined && remembered.untilMs > nowMs) {
-      this.#noteHeader(authorization, secretHash);
+      putLast(this.#hashes, authorization, secretHash, KNOWN_COUNT_MAX);
       return this.#unlessExpired(remembered.value);
     }
     const underWay = this.#pending.get(secretHash);
@@ -327,11 +323,5 @@ export class Authenticator {
       return this.#unlessExpired(remembered.value);
     this.#hashes.delete(authorization);
     return undefined;
-  }
-
-  #noteHeader(authorization: string, secretHash: string): void {
-    const [oldest] = this.#hashes.size >= KNOWN_COUNT_MAX ? this.#hashes.keys() : [];
-    if (oldest !== undefined) this.#hashes.delete(oldest);
-    this.#hashes.set(authorization, secretHash);
   }
 }

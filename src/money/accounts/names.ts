@@ -1,5 +1,6 @@
 // Adds account names and key labels beside ids, so that readers need not look them up.
 import type { Accounts } from "../../core/account-rows.ts";
+import { getOrMake } from "../../core/maps.ts";
 import { usdTextOfSum } from "../../core/money.ts";
 import { fewAtATime } from "./few-at-a-time.ts";
 
@@ -46,11 +47,7 @@ export function named<Item, Row extends object>(
 /** Reads each account and each key once for all rows. `accountId`: the owner, where rows do not name it. */
 export function namesOf(books: Names, accountId: string | null): (row: Owned) => Promise<Naming> {
   const found = new Map<string, Promise<string | null>>();
-  const once = (name: string, find: () => Promise<string | null>) => {
-    const text = found.get(name) ?? find();
-    found.set(name, text);
-    return text;
-  };
+  const once = (name: string, find: () => Promise<string | null>) => getOrMake(found, name, find);
   return async (row) => {
     const owner = row.account_id ?? accountId;
     const named: { account_name?: string | null; key_label?: string | null } = {};

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { chunksOf } from "../../core/chunks.ts";
 import type { Clock } from "../../core/clock.ts";
+import { getOrMake } from "../../core/maps.ts";
 import { tally } from "../../core/tally.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { walk } from "../../platform/records/walk.ts";
@@ -158,8 +159,7 @@ export class EventDispatcher {
 
   #enqueue(id: string, delivery: Delivery): void {
     const { hook, payer = hook, dueAtMs } = delivery;
-    const own = this.#waiting.get(hook) ?? { payer, all: new Map<string, Delivery>(), dueAtMs };
-    this.#waiting.set(hook, own);
+    const own = getOrMake(this.#waiting, hook, () => ({ payer, all: new Map<string, Delivery>(), dueAtMs }));
     if (!own.all.has(id)) tally(this.#waitingOf, own.payer, 1);
     own.all.set(id, delivery);
     own.dueAtMs = Math.min(own.dueAtMs, dueAtMs);
@@ -277,8 +277,7 @@ export class EventDispatcher {
   }
 
   #sendTo(hook: string, waiting: Waiting, nowMs: number): void {
-    const own = this.#sending.get(hook) ?? new Set<string>();
-    this.#sending.set(hook, own);
+    const own = getOrMake(this.#sending, hook, () => new Set<string>());
     let next = Number.POSITIVE_INFINITY;
     let begun = 0;
     for (const [id, delivery] of waiting.all) {

@@ -1,4 +1,5 @@
 // What calls lack, reported once however many calls lack it: room below a ceiling or a cap, and a larger budget of a run that may ask.
+import { makeRoom } from "../../core/maps.ts";
 import { type Nano, usdText } from "../../core/money.ts";
 import type { OpenRun } from "../runs/open-run.ts";
 import type { Event, EventLog } from "./event-log.ts";
@@ -21,8 +22,7 @@ export function refusalReporters(log: Pick<EventLog, "tell">, onBroken: (error: 
   const report = (event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): void => {
     const name = `${event.kind} ${words.join(" ")}`;
     if (known.has(name)) return;
-    const [oldest] = known.size >= KNOWN_MAX ? known : [];
-    if (oldest !== undefined) known.delete(oldest);
+    makeRoom(known, KNOWN_MAX);
     known.add(name);
     log.tell(event, ...words).catch((error: unknown) => {
       known.delete(name);

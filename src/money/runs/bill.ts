@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { PostingPage, PostingRow } from "../../core/account-rows.ts";
 import type { Answer } from "../../core/endpoint.ts";
+import { getOrMake } from "../../core/maps.ts";
 import { eachOf, inSlices } from "../../core/slices.ts";
 import type { Reports } from "../../core/usage-rows.ts";
 import { csvText } from "../accounts/csv.ts";
@@ -61,9 +62,7 @@ class Reckoning {
   add(call: RunCall): void {
     addTo(this.#all, call);
     const sums = call.isAction ? this.#actions : this.#models;
-    const sum = sums.get(call.name) ?? nothing();
-    sums.set(call.name, sum);
-    addTo(sum, call);
+    addTo(getOrMake(sums, call.name, nothing), call);
     this.#loops.add(call);
     this.#timeline.add(call);
   }

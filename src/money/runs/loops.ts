@@ -1,4 +1,5 @@
 // Points out waste in a run: the same call repeated, a growing prompt that is never read from a cache, and tool results that keep growing.
+import { getOrMake } from "../../core/maps.ts";
 import type { RunCall } from "./bill-calls.ts";
 
 /** Fewer are not worth a warning. */
@@ -52,8 +53,7 @@ export class LoopFinder {
   add(call: RunCall): void {
     if (call.requestHash !== null) {
       const same = `${call.runId} ${call.name} ${call.requestHash}`;
-      const streak = this.#same.get(same) ?? { calls: 0, nano: -call.nano };
-      this.#same.set(same, streak);
+      const streak = getOrMake(this.#same, same, () => ({ calls: 0, nano: -call.nano }));
       this.#grow("same_call", call, streak, same);
     }
     if (call.inputTokens > 0) this.#addToConversation(call);

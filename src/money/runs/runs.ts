@@ -1,6 +1,7 @@
 // The runs of this process's calls: opened, found, changed and stopped. Open ones are cached; a change by any process drops them.
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { putLast } from "../../core/maps.ts";
 import { type Nano, nanoFromCents, usdText } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Books } from "../accounts/books.ts";
@@ -177,10 +178,8 @@ export class Runs {
     );
     const run = new OpenRun(lineage, sums, this);
     if (before !== this.#generation) return run;
-    const [oldest] = this.#known.size >= KNOWN_COUNT_MAX ? this.#known.keys() : [];
-    if (oldest !== undefined) this.#known.delete(oldest);
     const untilMs = clock.elapsedMs() + (hears() ? KNOWN_MS : UNHEARD_MS);
-    this.#known.set(`${accountId} ${id}`, { run, untilMs });
+    putLast(this.#known, `${accountId} ${id}`, { run, untilMs }, KNOWN_COUNT_MAX);
     return run;
   }
 

@@ -14,6 +14,7 @@ import { type Network, nanoOfUnits, type TempoNetwork } from "../../catalog/netw
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { FailureKind } from "../../core/failures.ts";
+import { putLast } from "../../core/maps.ts";
 import { add, centsUp, type Nano, usdText, ZERO } from "../../core/money.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { Bill, Bills, ReadyPayment } from "./bill.ts";
@@ -277,12 +278,7 @@ export class Wallets {
   #noteVain(merchant: string, isRefused: boolean): void {
     const count = (this.#inVain.get(merchant)?.count ?? 0) + (isRefused ? IN_VAIN_MAX : 1);
     const untilMs = count < IN_VAIN_MAX ? 0 : this.#parts.clock.epochMs() + REST_MS;
-    this.#inVain.delete(merchant);
-    // Callers can name any number of merchants, so evict the oldest entries.
-    for (const oldest of this.#inVain.keys()) {
-      if (this.#inVain.size < RESTING_MAX) break;
-      this.#inVain.delete(oldest);
-    }
-    this.#inVain.set(merchant, { count, untilMs });
+    // Callers can name any number of merchants.
+    putLast(this.#inVain, merchant, { count, untilMs }, RESTING_MAX);
   }
 }

@@ -62,6 +62,7 @@ export interface ReserveRequest extends HoldRef {
   readonly window?: { readonly limit: number; readonly seconds: number };
 }
 
+/** A period without room is refused with its sums: what calls cost above their holds uses room too, and no payer is charged for it. */
 export type ReserveOutcome =
   /** `window` is what is left of the request's rate limit, where it has one; `runLeftNano` what the hold's runs have not spent. */
   | {
@@ -73,36 +74,16 @@ export type ReserveOutcome =
   | { readonly outcome: "unknown_account" | "unknown_key" | "frozen" | "paused" | "clock_skew" }
   /** The balance would cover the amount without the `heldNano` of other calls, so this refusal is temporary. */
   | { readonly outcome: "insufficient"; readonly freeNano: Nano; readonly heldNano: Nano; readonly balanceNano: Nano }
-  | {
-      readonly outcome: "ceiling";
-      readonly period: CeilingPeriod;
-      readonly ceilingNano: Nano;
-      readonly spentNano: Nano;
-      readonly heldNano: Nano;
-      /** Costs of its calls above their holds. No payer is charged for them, but they use room until `resetsAtMs`. */
-      readonly absorbedNano: Nano;
-      readonly resetsAtMs: number;
-    }
-  | {
-      readonly outcome: "inference_cap";
-      readonly capNano: Nano;
-      readonly spentNano: Nano;
-      readonly heldNano: Nano;
-      readonly absorbedNano: Nano;
-      readonly resetsAtMs: number;
-    }
+  | (PeriodSums & { readonly outcome: "ceiling"; readonly period: CeilingPeriod; readonly ceilingNano: Nano })
+  | (PeriodSums & { readonly outcome: "inference_cap"; readonly capNano: Nano })
   /** One of the request's own windows has no room. `maxNano` is its bound, widening included. */
-  | {
+  | (PeriodSums & {
       readonly outcome: "window_full";
       readonly scope: string;
       readonly counts: Window["counts"];
       readonly code: ErrorCode;
       readonly maxNano: Nano;
-      readonly spentNano: Nano;
-      readonly heldNano: Nano;
-      readonly absorbedNano: Nano;
-      readonly resetsAtMs: number;
-    }
+    })
   | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }
   | { readonly outcome: "window"; readonly limit: number; readonly resetSeconds: number }
   /** The hold of the running call with the same key. */

@@ -17,26 +17,15 @@ type Short = Extract<
 function short(reply: readonly string[]): Short | null {
   const [outcome] = reply;
   const number = (at: number) => nano(Number(reply[at]));
-  if (outcome === "ceiling") {
-    return {
-      outcome,
-      period: reply[1] as CeilingPeriod,
-      ceilingNano: number(2),
-      spentNano: number(3),
-      heldNano: number(4),
-      absorbedNano: number(5),
-      resetsAtMs: Number(reply[6]),
-    };
-  }
-  if (outcome === "inference_cap") {
-    const [spentNano, heldNano, absorbedNano] = [number(2), number(3), number(4)];
-    return { outcome, capNano: number(1), spentNano, heldNano, absorbedNano, resetsAtMs: Number(reply[5]) };
-  }
+  const sums = (at: number) => {
+    const [spentNano, heldNano, absorbedNano] = [number(at), number(at + 1), number(at + 2)];
+    return { spentNano, heldNano, absorbedNano, resetsAtMs: Number(reply[at + 3]) };
+  };
+  if (outcome === "ceiling") return { outcome, period: reply[1] as CeilingPeriod, ceilingNano: number(2), ...sums(3) };
+  if (outcome === "inference_cap") return { outcome, capNano: number(1), ...sums(2) };
   if (outcome === "window_full") {
-    const scope = reply[1] ?? "";
-    const sums = { maxNano: number(3), spentNano: number(4), heldNano: number(5), absorbedNano: number(6) };
-    const counts = countsOf(scope);
-    return { outcome, scope, counts, code: reply[2] as ErrorCode, ...sums, resetsAtMs: Number(reply[7]) };
+    const [, scope = "", code] = reply;
+    return { outcome, scope, counts: countsOf(scope), code: code as ErrorCode, maxNano: number(3), ...sums(4) };
   }
   if (outcome !== "insufficient") return null;
   return { outcome, freeNano: number(1), heldNano: number(2), balanceNano: number(3) };

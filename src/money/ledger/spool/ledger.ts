@@ -1,6 +1,7 @@
 // A ledger that writes each call's end to this process's disk first, so that a store that is down or loses data loses no charge.
 import type { Clock } from "../../../core/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { putLast } from "../../../core/maps.ts";
 import { add, centsUp, least, minus, type Nano, nano, ZERO } from "../../../core/money.ts";
 import type {
   HoldOrigin,
@@ -101,9 +102,7 @@ function placedHolds() {
   const placed = new Map<string, HoldOrigin>();
   return {
     add({ holdId, ...request }: ReserveRequest): void {
-      const [eldest] = placed.size >= PLACED_MAX ? placed.keys() : [];
-      if (eldest !== undefined) placed.delete(eldest);
-      placed.set(holdId, originOf({ holdId, ...request }));
+      putLast(placed, holdId, originOf({ holdId, ...request }), PLACED_MAX);
     },
     grow(holdId: string, amountNano: Nano): void {
       const origin = placed.get(holdId);
