@@ -1,4 +1,5 @@
 // Finds environment variables that are probably misspelled: set, never read, but close to one that is read.
+import { distance } from "../core/edit-distance.ts";
 import { eachOf, type Steps } from "../core/slices.ts";
 import { envName } from "./configure.ts";
 import type { AdapterSpec } from "./spec.ts";
@@ -24,23 +25,6 @@ function lettersOf(name: string): string {
 function wrongMax(length: number): number {
   if (length >= TWO_WRONG_LENGTH) return 2;
   return length >= ONE_WRONG_LENGTH ? 1 : 0;
-}
-
-/** The edit distance between two names, including swaps (Damerau-Levenshtein). */
-function distance(a: string, b: string): number {
-  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];
-  for (let row = 1; row <= a.length; row++) {
-    const next = [row];
-    for (let at = 1; at <= b.length; at++) {
-      const same = a[row - 1] === b[at - 1] ? 0 : 1;
-      let least = Math.min((last[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1, (last[at - 1] ?? 0) + same);
-      const swapped = row > 1 && at > 1 && a[row - 1] === b[at - 2] && a[row - 2] === b[at - 1];
-      if (swapped) least = Math.min(least, (before[at - 2] ?? 0) + 1);
-      next.push(least);
-    }
-    [before, last] = [last, next];
-  }
-  return last[b.length] ?? 0;
 }
 
 /** The variable meant by a name with a vendor's prefix and another program's suffix. */

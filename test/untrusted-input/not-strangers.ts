@@ -12,6 +12,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/gateway/ask-inside.ts": "reads what this gateway's own endpoints answer to its pages",
   "src/gateway/playground.ts": OWN,
   "src/edge/web/console/operator-log.ts": OWN,
+  "src/actions/run/own-endpoints.ts": OWN,
   "src/actions/jobs/job-news.ts": OWN,
   "src/actions/jobs/own-jobs.ts": OWN,
   "src/actions/jobs/cancelled.ts": OWN,

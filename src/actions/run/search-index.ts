@@ -12,11 +12,9 @@ import {
   endpointEntries,
   isAction,
   type Owner,
-  phrasesOf,
-  UserPhrases,
+  OwnerWords,
 } from "./search-entries.ts";
 import { allTermsOf, SYNONYM_TERMS, termsOf } from "./search-words.ts";
-import { TellingWords } from "./telling-words.ts";
 import { type IndexedField, type MeantWord, WordIndex } from "./word-index.ts";
 
 /** An action, or one row of its table. */
@@ -42,13 +40,6 @@ export interface SearchedEndpoint {
 
 /** `covered`: the share of the query that its words match, from 0 to 1. */
 export type FoundAny = (Found | FoundEndpoint) & { readonly covered: number };
-
-export interface SearchIndex {
-  /** At most `max` actions, best first. Only the first few rows of an action may come before other results. */
-  search(query: string, max: number): readonly Found[];
-  /** The same, with other endpoints and their models. */
-  searchAll(query: string, max: number): readonly FoundAny[];
-}
 
 interface Hit {
   readonly owner: Owner;
@@ -115,48 +106,54 @@ function queryTerms(query: string, index: WordIndex): readonly QueryTerm[] {
   });
 }
 
-class Entries {
-  readonly words = new TellingWords<Owner>();
-  readonly phrases = new UserPhrases<Owner>(this.words);
-  readonly entries: { readonly owner: Owner; readonly row: string | null }[] = [];
-  readonly fields: (readonly IndexedField[])[] = [];
-  readonly #stems = new Map<string, string | null>();
+export class SearchIndex {
+  readonly #words = new OwnerWords();
+  readonly #entries: { readonly owner: Owner; readonly row: string | null }[] = [];
+  readonly #terms = new Map<string, string | null>();
+  #index = new WordIndex();
 
-  *add(owner: Owner, entries: Iterable<Entry>): Steps<void> {
-    const { keywords, asked = "" } = isAction(owner) ? owner.facts : owner;
-    this.words.read(owner, phrasesOf(keywords));
-    this.phrases.read(owner, asked);
+  /** Takes half a second for a thousand entries whose schemas have not been read yet. */
+  static *of(actions: readonly CatalogAction[], endpoints: Iterable<SearchedEndpoint> = []): Steps<SearchIndex> {
+    const made = new SearchIndex();
+    const fields: (readonly IndexedField[])[] = [];
+    for (const action of actions) yield* made.#add(action, actionEntries(action), fields);
+    for (const { endpoint, models } of endpoints) yield* made.#add(endpoint, endpointEntries(endpoint, models), fields);
+    made.#index = yield* WordIndex.of(fields);
+    return made;
+  }
+
+  *#add(owner: Owner, entries: Iterable<Entry>, all: (readonly IndexedField[])[]): Steps<void> {
+    this.#words.add(owner);
     for (const entry of entries) {
       const fields = Object.entries(BOOST).map(([name, boost]) => {
-        return { name, boost, terms: allTermsOf(entry[name as keyof typeof BOOST] ?? "", this.#stems) };
+        return { name, boost, terms: allTermsOf(entry[name as keyof typeof BOOST] ?? "", this.#terms) };
       });
-      for (const { terms } of fields) for (const term of terms) this.words.has(term);
-      this.entries.push({ owner, row: entry.row });
-      this.fields.push(fields);
+      for (const { terms } of fields) for (const term of terms) this.#words.has(owner, term);
+      this.#entries.push({ owner, row: entry.row });
+      all.push(fields);
       yield;
     }
   }
-}
 
-class Ranking {
-  readonly #words: TellingWords<Owner>;
-  readonly #phrases: UserPhrases<Owner>;
-  readonly #entries: Entries["entries"];
-  readonly #index: WordIndex;
+  /** At most `max` actions, best first. Only the first few rows of an action may come before other results. */
+  search(query: string, max: number): readonly Found[] {
+    const hits = this.#ranked(query).flatMap(({ owner, ...hit }) => (isAction(owner) ? [{ owner, ...hit }] : []));
+    return spread(hits, max).map(({ owner, row, score }) => ({ action: owner, row, score }));
+  }
 
-  constructor({ words, phrases, entries }: Entries, index: WordIndex) {
-    this.#words = words;
-    this.#phrases = phrases;
-    this.#entries = entries;
-    this.#index = index;
+  /** The same, with other endpoints and their models. */
+  searchAll(query: string, max: number): readonly FoundAny[] {
+    return spread(this.#ranked(query), max).map(({ owner, ...hit }) =>
+      isAction(owner) ? { action: owner, ...hit } : { endpoint: owner, ...hit },
+    );
   }
 
   /** Everything that matches a term of the query or a synonym, best first. */
-  ranked(query: string): readonly Hit[] {
+  #ranked(query: string): readonly Hit[] {
     const wanted = queryTerms(query, this.#index);
     const terms = wanted.map(({ term }) => term);
     const whole = this.#words.weight(terms);
-    const near = this.#phrases.nearest(
+    const near = this.#words.nearest(
       wanted.flatMap(({ meant }) => meant),
       whole,
     );
@@ -186,28 +183,6 @@ class Ranking {
   }
 }
 
-/** Makes the index. Takes half a second for a thousand entries whose schemas have not been read yet. */
-export function* searchIndex(
-  actions: readonly CatalogAction[],
-  endpoints: Iterable<SearchedEndpoint> = [],
-): Steps<SearchIndex> {
-  const entries = new Entries();
-  for (const action of actions) yield* entries.add(action, actionEntries(action));
-  for (const { endpoint, models } of endpoints) yield* entries.add(endpoint, endpointEntries(endpoint, models));
-  const ranking = new Ranking(entries, yield* WordIndex.of(entries.fields));
-  return {
-    search: (query, max) =>
-      spread(
-        ranking.ranked(query).filter(({ owner }) => isAction(owner)),
-        max,
-      ).flatMap(({ owner, row, score }) => (isAction(owner) ? [{ action: owner, row, score }] : [])),
-    searchAll: (query, max) =>
-      spread(ranking.ranked(query), max).map(({ owner, ...hit }) =>
-        isAction(owner) ? { action: owner, ...hit } : { endpoint: owner, ...hit },
-      ),
-  };
-}
-
 /** Adds part of an action's score to each of its rows. */
 function withParents(hits: readonly Hit[]): readonly Hit[] {
   const own = new Map(hits.flatMap((hit) => (hit.row === null ? [[hit.owner, hit] as const] : [])));
@@ -221,10 +196,10 @@ function withParents(hits: readonly Hit[]): readonly Hit[] {
 }
 
 /** The first `max`, with all but the first few rows of each table last. An action whose rows are listed is not listed again. */
-function spread(hits: readonly Hit[], max: number): readonly Hit[] {
+function spread<One extends Hit>(hits: readonly One[], max: number): readonly One[] {
   const rowsOf = new Map<Owner, number>();
-  const first: Hit[] = [];
-  const later: Hit[] = [];
+  const first: One[] = [];
+  const later: One[] = [];
   for (const hit of hits) {
     if (first.length >= max) break;
     const rows = rowsOf.get(hit.owner) ?? 0;
@@ -235,28 +210,24 @@ function spread(hits: readonly Hit[], max: number): readonly Hit[] {
   return [...first, ...later].slice(0, max);
 }
 
+type Searching<Result> = (audience: Audience, query: string, max: number) => Promise<readonly Result[]>;
+
 /** Finds at most `max` of the actions that an audience sees today, best first. */
-export type Search = (audience: Audience, query: string, max: number) => Promise<readonly Found[]>;
+export type Search = Searching<Found>;
 
 /** The same, with other endpoints and their models. */
-export type SearchAll = (audience: Audience, query: string, max: number) => Promise<readonly FoundAny[]>;
-
-export interface Searches {
-  readonly search: Search;
-  readonly searchAll: SearchAll;
-}
+export type SearchAll = Searching<FoundAny>;
 
 /** `endpoints`: what an audience sees besides the actions. */
-export function searchIn(daily: DailyCatalog, endpoints: (audience: Audience) => Iterable<SearchedEndpoint>): Searches {
-  const index = oncePerDay(daily, (actions, audience: Audience) => searchIndex(actions, endpoints(audience)));
+export function searchIn(daily: DailyCatalog, endpoints: (audience: Audience) => Iterable<SearchedEndpoint>) {
+  const index = oncePerDay(daily, (actions, audience: Audience) => SearchIndex.of(actions, endpoints(audience)));
   // All waiting searches wake in one turn of the event loop; each then runs in a turn of its own.
   const ready = async (audience: Audience) => {
     const made = await index(audience);
     await ownSlice();
     return made;
   };
-  return {
-    search: async (audience, query, max) => (await ready(audience)).search(query, max),
-    searchAll: async (audience, query, max) => (await ready(audience)).searchAll(query, max),
-  };
+  const search: Search = async (audience, query, max) => (await ready(audience)).search(query, max);
+  const searchAll: SearchAll = async (audience, query, max) => (await ready(audience)).searchAll(query, max);
+  return { search, searchAll };
 }

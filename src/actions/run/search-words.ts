@@ -1,5 +1,6 @@
 // Normalises words for the search: drops stop words, stems the rest, and maps synonyms (search-words.json).
 import { readFileSync } from "node:fs";
+import { getOrMake } from "../../core/maps.ts";
 
 /** Each group is words with spaces between them. */
 interface WordGroups {
@@ -59,7 +60,7 @@ const FIRST_OF_SAME: ReadonlyMap<string, string> = new Map(
 );
 
 /** The term that a word is indexed by; null: a stop word. */
-export function termOf(word: string): string | null {
+function termOf(word: string): string | null {
   if (SILENT.has(word)) return null;
   const stemmed = stem(word);
   return FIRST_OF_SAME.get(stemmed) ?? stemmed;
@@ -67,12 +68,7 @@ export function termOf(word: string): string | null {
 
 /** The terms of a text, with repeats. `known` caches the term of each word across texts. */
 export function allTermsOf(text: string, known = new Map<string, string | null>()): readonly string[] {
-  return wordsOf(text).flatMap((word) => {
-    const cached = known.get(word);
-    const term = cached === undefined ? termOf(word) : cached;
-    if (cached === undefined) known.set(word, term);
-    return term ?? [];
-  });
+  return wordsOf(text).flatMap((word) => getOrMake(known, word, termOf) ?? []);
 }
 
 /** The same, without repeats. */

@@ -1,4 +1,6 @@
 // A full-text index (BM25 by field) that also suggests terms for a misspelled one. `minisearch` ranked some intents lower.
+import { distance } from "../../core/edit-distance.ts";
+import { getOrMake } from "../../core/maps.ts";
 import type { Steps } from "../../core/slices.ts";
 
 /** A possible meaning of a query term; `share` is its weight relative to the term itself, from 0 to 1. */
@@ -27,24 +29,8 @@ function timesOf(terms: readonly string[]): ReadonlyMap<string, number> {
   return times;
 }
 
-/** Whether the edit distance is at most `changesMax`; stops early where it is not. */
-function isNear(a: string, b: string, changesMax: number): boolean {
-  if (Math.abs(a.length - b.length) > changesMax) return false;
-  let above = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let row = 1; row <= a.length; row++) {
-    const line = [row];
-    let least = row;
-    for (let at = 1; at <= b.length; at++) {
-      const changed = (above[at - 1] ?? 0) + (a[row - 1] === b[at - 1] ? 0 : 1);
-      const cost = Math.min(changed, (above[at] ?? 0) + 1, (line[at - 1] ?? 0) + 1);
-      line.push(cost);
-      least = Math.min(least, cost);
-    }
-    if (least > changesMax) return false;
-    above = line;
-  }
-  return (above[b.length] ?? 0) <= changesMax;
-}
+const isNear = (a: string, b: string, changesMax: number) =>
+  changesMax > 0 && Math.abs(a.length - b.length) <= changesMax && distance(a, b) <= changesMax;
 
 /** A field of an entry: its terms, with repeats, and its boost. */
 export interface IndexedField {
@@ -82,8 +68,6 @@ export class WordIndex {
   /** The known terms by their first letter. */
   readonly #byLetter = new Map<string, string[]>();
 
-  private constructor() {}
-
   static *of(entries: readonly (readonly IndexedField[])[]): Steps<WordIndex> {
     const index = new WordIndex();
     const usual = yield* usualLengths(entries);
@@ -103,16 +87,11 @@ export class WordIndex {
   }
 
   #put(term: string, posting: Posting): void {
-    const known = this.#postings.get(term);
-    if (known !== undefined) {
-      known.push(posting);
-      return;
-    }
-    this.#postings.set(term, [posting]);
-    const letter = term.slice(0, 1);
-    const words = this.#byLetter.get(letter);
-    if (words === undefined) this.#byLetter.set(letter, [term]);
-    else words.push(term);
+    const postings = getOrMake(this.#postings, term, () => {
+      getOrMake(this.#byLetter, term.slice(0, 1), () => []).push(term);
+      return [];
+    });
+    postings.push(posting);
   }
 
   /** The sums of each entry over the query terms. Of the meanings of a term only the best counts. */
@@ -146,7 +125,7 @@ export class WordIndex {
     for (const known of this.#byLetter.get(term.slice(0, 1)) ?? []) {
       if (near.length >= NEAR_MAX) break;
       if (known.startsWith(term)) near.push({ term: known, share: (PREFIX_SHARE * term.length) / known.length });
-      else if (changesMax > 0 && isNear(term, known, changesMax)) near.push({ term: known, share: SLIP_SHARE });
+      else if (isNear(term, known, changesMax)) near.push({ term: known, share: SLIP_SHARE });
     }
     return near;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { searchIndex } from "../../../src/actions/run/search-index.ts";
+import { SearchIndex } from "../../../src/actions/run/search-index.ts";
 import { stem, wordsOf } from "../../../src/actions/run/search-words.ts";
 import { atOnce } from "../../../src/core/slices.ts";
 import { LIVE } from "../../catalog/catalog-of.ts";
@@ -136,7 +136,7 @@ describe("the search", () => {
       [one, other],
       [other, one],
     ]) {
-      const found = atOnce(searchIndex(order)).search("find pages on the web", 10);
+      const found = atOnce(SearchIndex.of(order)).search("find pages on the web", 10);
       expect(found.map(({ action }) => action.configured)).toEqual([true, false]);
     }
   });
@@ -145,11 +145,11 @@ describe("the search", () => {
     const actions = smallCatalog.all(LIVE);
     const rows = actions.flatMap(({ table }) => Object.keys(table?.rows ?? {}));
     expect(rows.length).toBeGreaterThan(0);
-    expect([...searchIndex(actions)].length).toBeGreaterThanOrEqual(2 * (actions.length + rows.length));
+    expect([...SearchIndex.of(actions)].length).toBeGreaterThanOrEqual(2 * (actions.length + rows.length));
   });
 
   test("finds the rows of a table by what they do, and names them", () => {
-    const [first] = atOnce(searchIndex(smallCatalog.all(LIVE))).search("what people comment on a clip", 5);
+    const [first] = atOnce(SearchIndex.of(smallCatalog.all(LIVE))).search("what people comment on a clip", 5);
     expect(first).toMatchObject({ row: "/v1/clips/comments" });
     expect(first?.action.id).toBe("clips/fetch");
   });
@@ -167,7 +167,7 @@ describe("the search", () => {
     const clips = inSmallCatalog("clips/fetch");
     const crowded = { ...clips, table: { rows, by: { param: "endpoint" } } };
     const found = atOnce(
-      searchIndex([crowded, inSmallCatalog("finders/profiles"), inSmallCatalog("finders/search")]),
+      SearchIndex.of([crowded, inSmallCatalog("finders/profiles"), inSmallCatalog("finders/search")]),
     ).search("find pages with clips", 50);
     expect(found.filter(({ row }) => row !== null)).toHaveLength(20);
     const at = found.findIndex(({ action }) => action.id === "finders/profiles");
@@ -183,13 +183,13 @@ describe("the search", () => {
     ["since", "finders/search", "a param"],
     ["clips", "clips/fetch", "its service"],
   ])("finds %s: %s, by %s", (query, id) => {
-    const [first] = atOnce(searchIndex(smallCatalog.all(LIVE))).search(query, 3);
+    const [first] = atOnce(SearchIndex.of(smallCatalog.all(LIVE))).search(query, 3);
     expect(first?.action.id).toBe(id);
     expect(first?.score).toBeGreaterThan(0);
   });
 
   test("forgives a slip of the pen, accents, case and an ending", () => {
-    const index = atOnce(searchIndex(smallCatalog.all(LIVE)));
+    const index = atOnce(SearchIndex.of(smallCatalog.all(LIVE)));
     for (const query of ["PAGES", "páge", "finding web page"]) {
       expect(index.search(query, 3)[0]?.action.id, query).toBe("finders/search");
     }
@@ -199,7 +199,7 @@ describe("the search", () => {
   });
 
   test("finds nothing for words that say nothing", () => {
-    expect(atOnce(searchIndex(smallCatalog.all(LIVE))).search("what is it that I want", 5)).toEqual([]);
+    expect(atOnce(SearchIndex.of(smallCatalog.all(LIVE))).search("what is it that I want", 5)).toEqual([]);
   });
 });
 
