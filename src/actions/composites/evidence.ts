@@ -1,6 +1,7 @@
 // Evidence: the answers of all kinds of sources in one shape. Merges results for the same page, and ranks them.
 import type { Place, SourceSpec } from "../../catalog/facets.ts";
 import { atPointer, isRecord } from "../../upstream/json-pointer.ts";
+import { isBelow } from "./pages/page-url.ts";
 
 export interface Evidence {
   readonly facet: string;
@@ -80,8 +81,7 @@ export function evidenceIn(data: unknown, places: SourceSpec, answered: Answered
 
 /** Whether a URL's host is one of these domains or a subdomain of one. */
 function isWithin(url: string | null, domains: readonly string[]): boolean {
-  const { hostname } = URL.parse(url ?? "") ?? { hostname: "" };
-  return domains.some((domain) => hostname === domain || hostname.endsWith(`.${domain}`));
+  return isBelow(URL.parse(url ?? "")?.hostname ?? "", domains);
 }
 
 export interface Limits {

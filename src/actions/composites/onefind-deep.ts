@@ -1,17 +1,17 @@
 // core/onefind-deep: finds people by a query or by identifiers, with contacts and facts of their companies. A job, paid per step.
 import { z } from "zod";
-import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
+import type { JobEnd, JobKind, RunningJob } from "../../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../../catalog/local-action.ts";
 import { exactlyOne, notBoth } from "../../catalog/params-rules.ts";
 import type { PeopleFinderSpec } from "../../catalog/people-finder.ts";
-import { ZERO } from "../../core/money.ts";
 import { LIMIT_DEFAULT, limit, query, shownQuery } from "./onefind.ts";
 import { type Cut, type EnrichDeps, enrichBy, enrichFound } from "./people/enrich-person.ts";
 import { findError, findPeople } from "./people/find-people.ts";
 import { type Identifier, identifierKey, readIdentifier } from "./people/identifier.ts";
 import { personIn } from "./people/person-query.ts";
 import { type Hop, Person, type PersonRow } from "./people/person-row.ts";
-import { endedBy, type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
+import { endedBy, failed, type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
+import { budgetCents } from "./step-budget.ts";
 
 const NAME = "onefind-deep";
 const MS_MAX = 15 * 60_000;
@@ -47,14 +47,11 @@ const params = z
     limit: limit
       .optional()
       .describe(`How many people of a query at the most; only with query. Default ${LIMIT_DEFAULT}`),
-    budgetCents: z
-      .int()
-      .min(BUDGET_CENTS_MIN)
-      .max(BUDGET_CENTS_MAX)
-      .optional()
-      .describe(
-        `The most that it may cost; held until it ends. Default ${ROW_CENTS} for each row, at most ${BUDGET_CENTS_MAX}`,
-      ),
+    budgetCents: budgetCents(
+      BUDGET_CENTS_MIN,
+      BUDGET_CENTS_MAX,
+      `${ROW_CENTS} for each row, at most ${BUDGET_CENTS_MAX}`,
+    ),
   })
   .check(exactlyOne("query", "rows"), notBoth("limit", "rows"));
 type Start = z.infer<typeof params>;
@@ -162,33 +159,23 @@ class PeopleJob {
     if (this.#rows.before.find !== null) return null;
     const named = personIn(words, this.#finder.roles);
     const wanted = { query: words, limit: this.#start.limit ?? LIMIT_DEFAULT, named };
-    try {
-      const found = await findPeople(wanted, this.#finder, this.#job);
-      const error = findError(found);
-      if (found.people.length === 0)
-        return failed(error?.code ?? "no_people", error?.message ?? `Nobody was found for ${shownQuery(words)}.`);
-      const { hop, people } = found;
-      this.#rows.budget.charge(hop.charged_cents);
-      await this.#rows.save({ find: { hop, people: people.map((one) => one.row()) } }, { total: people.length });
-      return null;
-    } catch (error) {
-      if (!(error instanceof NoLongerPaid)) throw error;
-      return { ...failed("stopped", "Its key or its account may pay no more."), stopped: error.why };
+    const found = await this.#rows.paid(() => findPeople(wanted, this.#finder, this.#job), null);
+    const { stopped } = this.#rows;
+    if (stopped !== null) return { ...failed("stopped", "Its key or its account may pay no more."), stopped };
+    if (found === null || found.people.length === 0) {
+      const error = found && findError(found);
+      return failed(error?.code ?? "no_people", error?.message ?? `Nobody was found for ${shownQuery(words)}.`);
     }
+    const { hop, people } = found;
+    this.#rows.budget.charge(hop.charged_cents);
+    await this.#rows.save({ find: { hop, people: people.map((one) => one.row()) } }, { total: people.length });
+    return null;
   }
 
   async #row({ person, learn }: Task, at: number): Promise<void> {
     if (this.#rows.stopped !== null) return;
     const calls = this.#job.part();
-    const deps: EnrichDeps = {
-      calls,
-      signal: this.#job.signal,
-      finder: this.#finder,
-      budget: this.#rows.budget,
-      onStopped: (why) => {
-        this.#rows.stopped = why;
-      },
-    };
+    const deps: EnrichDeps = { calls, signal: this.#job.signal, finder: this.#finder, rows: this.#rows };
     const cut = await learn(person, deps);
     if (cut === "stopped" && !person.wasAsked) return;
     const error = errorOf(person, cut, endedBy(this.#job.signal));
@@ -237,11 +224,6 @@ interface Task {
 function foundBy({ action: id, ok, latency_ms }: Hop) {
   const [service, action] = id.split("/");
   return { service, action, ok, latency_ms };
-}
-
-/** A failed job; nothing is charged. */
-function failed(error: string, message: string): JobEnd {
-  return { status: "failed", result: { error, message }, chargeNano: ZERO };
 }
 
 function nobody(rows: readonly Done[]): JobEnd {

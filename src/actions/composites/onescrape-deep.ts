@@ -1,6 +1,6 @@
 // core/onescrape-deep: up to fifty pages, listed or of a site, read through the whole ladder. A job, paid per page (contract 4.3, 8).
 import { z } from "zod";
-import { type JobEnd, type JobKind, type JobPart, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
+import type { JobEnd, JobKind, JobPart, RunningJob } from "../../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
 import { exactlyOne } from "../../catalog/params-rules.ts";
@@ -13,6 +13,7 @@ import { type Asked, askRung, noteAsked, PageReader } from "./pages/read-pages.t
 import { cannotAsk, neededBy, type RungParts } from "./pages/read-rung.ts";
 import { mapSite, pagesOfSite } from "./pages/site-map.ts";
 import { endedBy, type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
+import { budgetCents } from "./step-budget.ts";
 
 const NAME = "onescrape-deep";
 const MS_MAX = 15 * 60_000;
@@ -37,14 +38,7 @@ function paramsOf(parts: Pick<PageParts, "ladder" | "mayUsePort">) {
         .optional()
         .describe("A site whose pages are listed, for a cent, and read"),
       ...formatParams,
-      budgetCents: z
-        .int()
-        .min(BUDGET_CENTS_MIN)
-        .max(BUDGET_CENTS_MAX)
-        .optional()
-        .describe(
-          "The most that it may cost; held until it ends. Default 10 for each page, and 1 for the list of a site",
-        ),
+      budgetCents: budgetCents(BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, "10 for each page, and 1 for the list of a site"),
     })
     .check(exactlyOne("urls", "site"));
 }
@@ -152,24 +146,12 @@ class PagesJob {
     const { map } = this.#rows.before;
     if (map !== null) return map.pages;
     const { cents } = this.#ladder.map;
-    const found = await this.#paid(() => mapSite(site, this.#rungParts, this.#job.signal), []);
+    const found = await this.#rows.paid(() => mapSite(site, this.#rungParts, this.#job.signal), []);
     const pages = await pagesOfSite(site, found, this.#ladder);
     const charged = found.length > 0 ? cents : 0;
     this.#rows.budget.charge(charged);
     await this.#rows.save({ map: { pages, cents: charged } });
     return pages;
-  }
-
-  /** Runs a step; returns `instead` where it would not be paid. Rejects where another process runs the job by now. */
-  async #paid<T>(step: () => Promise<T>, instead: T): Promise<T> {
-    if (this.#rows.stopped !== null) return instead;
-    try {
-      return await step();
-    } catch (error) {
-      if (!(error instanceof NoLongerPaid)) throw error;
-      this.#rows.stopped = error.why;
-      return instead;
-    }
   }
 
   async #row(url: string, at: number): Promise<void> {
@@ -215,7 +197,7 @@ class PagesJob {
       // The job's signal bounds the time.
       const bounds = { clock, untilMs: Number.POSITIVE_INFINITY, signal: this.#job.signal };
       const parts = rungParts(this.#job.payer, this.#ladder, calls);
-      const asked = await this.#paid<Asked | null>(() => askRung(rung, wanted, bounds, parts), null);
+      const asked = await this.#rows.paid<Asked | null>(() => askRung(rung, wanted, bounds, parts), null);
       if (asked === null) return this.#rows.stopped ?? "asked";
       if (rows.length > 1) {
         const batch = { tag: rung.tag, urls: rows.map(({ url }) => url) };

@@ -4,11 +4,10 @@ import { type LocalAction, type LocalCall, localAction } from "../../catalog/loc
 import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { formatParams, pageUrls } from "./pages/page-params.ts";
-import { GrowingRow } from "./pages/page-row.ts";
 import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
-import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-pages.ts";
-import { cannotAsk, neededBy, type SkipReason } from "./pages/read-rung.ts";
+import { readPages } from "./pages/read-pages.ts";
+import { neededBy, type SkipReason } from "./pages/read-rung.ts";
 
 const URLS_MAX = 5;
 const CENTS_EACH = 2;
@@ -32,26 +31,17 @@ function cheapRungs({ rungs }: PageLadderSpec): readonly RungSpec[] {
   return rungs.filter(({ hard }) => hard !== true);
 }
 
-async function readAll(urls: readonly string[], params: Params, call: LocalCall, parts: PageParts) {
+function readAll(
+  urls: readonly string[],
+  { format, main_content: mainContent }: Params,
+  call: LocalCall,
+  parts: PageParts,
+) {
   const { clock } = parts;
-  const { format, main_content: mainContent } = params;
   const ladder = parts.ladder();
-  const rungParts = parts.rungParts(call.payer, ladder, call);
   const bounds = { clock, untilMs: clock.elapsedMs() + WHOLE_MS_MAX, signal: call.signal };
-  const reader = new PageReader({
-    rungs: cheapRungs(ladder),
-    canAsk: (rung) => cannotAsk(rung, format, rungParts) === null,
-    signal: call.signal,
-    patienceMs: SYNC_PATIENCE_MS,
-    async ask(rung, rows) {
-      const wanted = { urls: rows.map(({ url }) => url), format, mainContent };
-      noteAsked(rung, rows, await askRung(rung, wanted, bounds, rungParts), rung.cents);
-      return "asked";
-    },
-  });
-  const rows = urls.map((url) => new GrowingRow(url, { format, mainContent }));
-  await Promise.all(rows.map((row) => reader.read(row)));
-  return rows;
+  const order = { urls, wanted: { format, mainContent }, rungs: cheapRungs(ladder), bounds };
+  return readPages(order, parts.rungParts(call.payer, ladder, call));
 }
 
 export function onescrapeAction(parts: PageParts): LocalAction {

@@ -1,6 +1,6 @@
 // A job whose result is rows, each stored when it is finished: tracks their costs, and ends the job with them.
-import { CANCELLED, type JobEnd, type RunningJob, type Stopped } from "../../catalog/job-kind.ts";
-import { centsDown, nanoFromCents } from "../../core/money.ts";
+import { CANCELLED, type JobEnd, NoLongerPaid, type RunningJob, type Stopped } from "../../catalog/job-kind.ts";
+import { centsDown, nanoFromCents, ZERO } from "../../core/money.ts";
 import { inOrder, type Places } from "../../core/places.ts";
 import type { JobRows } from "../../platform/records/job-rows.ts";
 import { StepBudget } from "./step-budget.ts";
@@ -9,6 +9,11 @@ import { StepBudget } from "./step-budget.ts";
 export function endedBy({ aborted, reason }: AbortSignal): "timeout" | "cancelled" | null {
   if (!aborted) return null;
   return reason === CANCELLED ? "cancelled" : "timeout";
+}
+
+/** A failed job; nothing is charged. */
+export function failed(error: string, message: string): JobEnd {
+  return { status: "failed", result: { error, message }, chargeNano: ZERO };
 }
 
 const ROWS_AT_ONCE = 8;
@@ -73,6 +78,18 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     await this.save(null, { total: tasks.length });
     const { places } = this.#deps;
     await inOrder(open, ROWS_AT_ONCE, ({ task, at }) => places.run(this.#job.payer.id, () => work(task, at)));
+  }
+
+  /** Runs a step; returns `instead` where it would not be paid. Rejects where another process runs the job by now. */
+  async paid<Result>(step: () => Promise<Result>, instead: Result): Promise<Result> {
+    if (this.stopped !== null) return instead;
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof NoLongerPaid)) throw error;
+      this.stopped = error.why;
+      return instead;
+    }
   }
 
   /** Stores a row's content, and returns the name to read it by. */

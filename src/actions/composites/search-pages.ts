@@ -6,10 +6,10 @@ import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { contentOf, type Evidence } from "./evidence.ts";
-import { GrowingRow } from "./pages/page-row.ts";
+import type { GrowingRow } from "./pages/page-row.ts";
 import type { PageParts } from "./pages/parts.ts";
-import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-pages.ts";
-import { cannotAsk, type RungOutcome } from "./pages/read-rung.ts";
+import { type Asked, readPages as readRows } from "./pages/read-pages.ts";
+import type { RungOutcome } from "./pages/read-rung.ts";
 import type { SourceCalls } from "./source-calls.ts";
 
 export type ReadPage = Pick<Evidence, "title" | "content" | "format" | "truncated" | "source" | "transaction_id">;
@@ -71,22 +71,12 @@ export async function readPages(
     call: async ({ action, params }) => (await calls.ask(facet, action, params)) ?? NOT_MADE,
     own: (work) => call.own(work),
   });
-  const reader = new PageReader({
-    rungs: rungsOf(tags, ladder),
-    canAsk: (rung) => cannotAsk(rung, WANTED.format, parts) === null,
-    signal: call.signal,
-    patienceMs: SYNC_PATIENCE_MS,
-    async ask(rung, rows) {
-      const wanted = { ...WANTED, urls: rows.map(({ url }) => url) };
-      const asked = await askRung(rung, wanted, { clock, untilMs: calls.untilMs, signal: call.signal }, parts);
-      noteAsked(rung, rows, asked, 0);
-      const results = rows.filter((row) => row.hops().at(-1)?.ok === true).length;
-      noteCall(calls, rung, asked.outcome, { facet, ms: asked.ms, results });
-      return "asked";
-    },
-  });
-  const rows = urls.map((url) => new GrowingRow(url, WANTED));
-  await Promise.all(rows.map((row) => reader.read(row)));
+  const bounds = { clock, untilMs: calls.untilMs, signal: call.signal };
+  const onAsked = (rung: RungSpec, asked: readonly GrowingRow[], { outcome, ms }: Asked) => {
+    const results = asked.filter((row) => row.hops().at(-1)?.ok === true).length;
+    noteCall(calls, rung, outcome, { facet, ms, results });
+  };
+  const rows = await readRows({ urls, wanted: WANTED, rungs: rungsOf(tags, ladder), bounds, onAsked }, parts);
   return new Map(
     rows.flatMap(({ url, best }): [string, ReadPage][] => {
       if (best === null) return [];

@@ -1,5 +1,12 @@
 // The budget of a deep job's steps, at the contract's prices: each step reserves its price before it runs, and is charged only for what it
 // brought. The cost of the calls to us has a separate bound: the job's Spend.
+import { z } from "zod";
+
+/** The param that sets it; `usual`: the default, in words. */
+export function budgetCents(min: number, max: number, usual: string) {
+  const words = `The most that it may cost; held until it ends. Default ${usual}`;
+  return z.int().min(min).max(max).optional().describe(words);
+}
 
 /** In whole cents. Kept in memory only: after a crash, the finished rows and their costs remain. */
 export class StepBudget {

@@ -5,7 +5,7 @@ import type { DemoMakerSpec } from "../../../catalog/tier.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from "../../../core/money.ts";
 import type { Files, FileView } from "../../files/files.ts";
-import { endedBy, type RowDone, type RowsDeps, RowsJob } from "../rows-job.ts";
+import { endedBy, failed, type RowDone, type RowsDeps, RowsJob } from "../rows-job.ts";
 import { RecordingFault } from "./browser-page.ts";
 import { type Aspect, type KeptClip, once, SIZES, type Size, type Video } from "./clip.ts";
 import type { Scene, Storyboard } from "./storyboard.ts";
@@ -28,7 +28,7 @@ export interface DemoStart {
   readonly language: string;
   readonly aspect: Aspect;
   /** Absent: the model's own. */
-  readonly voice?: string;
+  readonly voice?: string | undefined;
 }
 
 interface Done extends RowDone {
@@ -94,11 +94,10 @@ class DemoJob {
 
   async run(): Promise<JobEnd> {
     const studio = openStudio(this.#deps.studio, this.#job.payer);
-    if (studio === null)
-      return failed({ error: "upstream_not_configured", message: "No demos are made here any more." });
+    if (studio === null) return failed("upstream_not_configured", "No demos are made here any more.");
     try {
       const board = await this.#board();
-      if ("error" in board) return failed(board);
+      if ("error" in board) return failed(board.error, board.message);
       await this.#rows.each(board.scenes, (scene, at) => this.#scene(scene, at, studio));
       return await this.#end(board, studio);
     } catch (error) {
@@ -254,11 +253,6 @@ async function clear({ payer, progress, end }: EndedJob, files: Pick<Files, "del
 }
 
 const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
-
-/** Nothing is charged. */
-function failed(failure: Failure): JobEnd {
-  return { status: "failed", result: failure, chargeNano: ZERO };
-}
 
 export function demoJob(deps: DemoDeps): JobKind {
   const run: JobKind["run"] = (job) => {

@@ -5,6 +5,7 @@ import type { DemoMakerSpec } from "../../../catalog/tier.ts";
 import { pageUrl } from "../pages/page-params.ts";
 import { pagesOf } from "../pages/page-url.ts";
 import type { PageParts } from "../pages/parts.ts";
+import { budgetCents } from "../step-budget.ts";
 import { ASPECTS } from "./clip.ts";
 import { DEMO_JOB, type DemoStart, SCENE_CENTS_MIN } from "./demo-job.ts";
 import { offSite, SECONDS_MAX, SECONDS_MIN, scenePart } from "./storyboard.ts";
@@ -34,8 +35,6 @@ const language = z
   .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$/, "must be a language such as en or pt-BR")
   .default("en")
   .describe("What is written and spoken");
-const budget = (min: number, max: number, words: string) =>
-  z.int().min(min).max(max).optional().describe(`The most that it may cost; held until it ends. Default ${words}`);
 
 /** The sandbox simulates everything. A live account needs ffmpeg, and a browser of the operator or a vendor. */
 function needs({ chromiumPath, ffmpegPath, maker }: ProduceParts) {
@@ -57,7 +56,7 @@ function produceDemo(parts: ProduceParts): LocalAction {
       seconds: z.number().min(SECONDS_MIN).max(SECONDS_MAX).default(5).describe("How long it is at the least"),
       aspect,
       voice,
-      budgetCents: budget(SCENE_BUDGET_MIN, SCENE_BUDGET_MAX, `${SCENE_CENTS} cents`),
+      budgetCents: budgetCents(SCENE_BUDGET_MIN, SCENE_BUDGET_MAX, `${SCENE_CENTS} cents`),
     })
     .check(({ value, issues }) => {
       const off = offSite({ url: firstPage(value.url), steps: value.steps }, firstPage(value.url));
@@ -79,23 +78,15 @@ function produceDemo(parts: ProduceParts): LocalAction {
       mode: "capped",
       cents: SCENE_BUDGET_MAX,
       minCents: SCENE_CENTS_MIN,
-      quoteCents: ({ budgetCents }) => budgetCents ?? SCENE_CENTS,
+      quoteCents: (given) => given.budgetCents ?? SCENE_CENTS,
     },
     launches: {
       ...launches,
-      start({ url: given, steps, caption, narration, seconds, aspect: shape, voice: by }): DemoStart {
+      start({ url: given, steps, caption, narration, budgetCents: _, ...how }): DemoStart {
         const url = firstPage(given);
-        const scene = { url, steps, caption, narration, seconds };
-        return {
-          action: "produce_demo",
-          url,
-          board: { title: new URL(url).host, scenes: [scene] },
-          brief: "",
-          seconds,
-          language: "en",
-          aspect: shape,
-          ...(by === undefined ? {} : { voice: by }),
-        };
+        const scene = { url, steps, caption, narration, seconds: how.seconds };
+        const board = { title: new URL(url).host, scenes: [scene] };
+        return { action: "produce_demo", url, board, brief: "", language: "en", ...how };
       },
     },
     needs: needs(parts),
@@ -112,7 +103,7 @@ function produceAutodemo(parts: ProduceParts): LocalAction {
     aspect,
     voice,
     language,
-    budgetCents: budget(BUDGET_MIN, BUDGET_MAX, `${BOARD_CENTS}, and 1 for each second`),
+    budgetCents: budgetCents(BUDGET_MIN, BUDGET_MAX, `${BOARD_CENTS}, and 1 for each second`),
   });
   type Params = z.infer<typeof params>;
   return localAction<Params>({
@@ -128,21 +119,12 @@ function produceAutodemo(parts: ProduceParts): LocalAction {
       mode: "capped",
       cents: BUDGET_MAX,
       minCents: SCENE_CENTS_MIN,
-      quoteCents: ({ budgetCents, seconds }) => budgetCents ?? BOARD_CENTS + seconds,
+      quoteCents: (given) => given.budgetCents ?? BOARD_CENTS + given.seconds,
     },
     launches: {
       ...launches,
-      start({ url, brief, seconds, language: spoken, aspect: shape, voice: by }): DemoStart {
-        return {
-          action: "produce_autodemo",
-          url: firstPage(url),
-          board: null,
-          brief,
-          seconds,
-          language: spoken,
-          aspect: shape,
-          ...(by === undefined ? {} : { voice: by }),
-        };
+      start: ({ url, budgetCents: _, ...wanted }): DemoStart => {
+        return { action: "produce_autodemo", url: firstPage(url), board: null, ...wanted };
       },
     },
     needs: needs(parts),

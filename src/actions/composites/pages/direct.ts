@@ -1,5 +1,6 @@
 // The first rung: our own fetch of a page. It is polite to every host and obeys its robots.txt.
 import type { InnerCalls } from "../../../catalog/local-action.ts";
+import { wholeOf } from "../../../core/chunk-list.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { FailureKind } from "../../../core/failures.ts";
@@ -90,21 +91,7 @@ interface Rules {
 }
 
 /** All bytes in a buffer of their own, which can be transferred to a thread. */
-async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of body) {
-    parts.push(part);
-    size += part.length;
-  }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
+const bytesOf = async (body: AsyncIterable<Uint8Array>) => new Uint8Array(await wholeOf(body));
 
 type Allows = (url: string) => boolean;
 

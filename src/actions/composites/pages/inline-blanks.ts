@@ -1,12 +1,11 @@
 // Collapses whitespace as browsers do, within blocks and at their edges. Also finds the elements with something to read.
-import { PageElement, type PageLeaf, type PageNode, TEXT } from "./page-tree.ts";
+import { PageElement, type PageLeaf, type PageNode, TEXT, VOID } from "./page-tree.ts";
 
 const BLOCKS = new Set(
   "address,article,aside,audio,blockquote,body,canvas,center,dd,dir,div,dl,dt,fieldset,figcaption,figure,footer,form,frameset,h1,h2,h3,h4,h5,h6,header,hgroup,hr,html,isindex,li,main,menu,nav,noframes,noscript,ol,output,p,pre,section,table,tbody,td,tfoot,th,thead,tr,ul".split(
     ",",
   ),
 );
-const VOID = new Set("area,base,br,col,command,embed,hr,img,input,keygen,link,meta,param,source,track,wbr".split(","));
 /** Elements that mean something even without text. */
 const SAYING = new Set("a,table,thead,tbody,tfoot,th,td,iframe,script,audio,video".split(","));
 /** Whitespace other than a single space. */

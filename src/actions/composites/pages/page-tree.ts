@@ -2,7 +2,7 @@
 import { Parser } from "htmlparser2";
 import { type Matcher, matcherOf } from "./page-selectors.ts";
 
-export const ELEMENT = 1;
+const ELEMENT = 1;
 export const TEXT = 3;
 export const COMMENT = 8;
 const DOCUMENT = 9;
@@ -85,21 +85,15 @@ export class PageElement extends Linked {
   }
 
   get firstElementChild(): PageElement | null {
-    for (let node = this.firstChild; node !== null; node = node.nextSibling)
-      if (node instanceof PageElement) return node;
-    return null;
+    return elementFrom(this.firstChild, "nextSibling");
   }
 
   get lastElementChild(): PageElement | null {
-    for (let node = this.lastChild; node !== null; node = node.previousSibling)
-      if (node instanceof PageElement) return node;
-    return null;
+    return elementFrom(this.lastChild, "previousSibling");
   }
 
   get previousElementSibling(): PageElement | null {
-    for (let node = this.previousSibling; node !== null; node = node.previousSibling)
-      if (node instanceof PageElement) return node;
-    return null;
+    return elementFrom(this.previousSibling, "previousSibling");
   }
 
   get textContent(): string {
@@ -219,6 +213,13 @@ export class PageElement extends Linked {
   }
 }
 
+/** The first element from a node on, in one direction. */
+function elementFrom(from: PageNode | null, next: "nextSibling" | "previousSibling"): PageElement | null {
+  let node = from;
+  while (node !== null && !(node instanceof PageElement)) node = node[next];
+  return node;
+}
+
 function firstIn(root: PageElement, matcher: Matcher): PageElement | null {
   for (let node = root.firstChild; node !== null; node = nextIn(root, node))
     if (node instanceof PageElement && matcher(node)) return node;
@@ -228,11 +229,6 @@ function firstIn(root: PageElement, matcher: Matcher): PageElement | null {
 /** The next node in document order within `root`; null after the last. */
 export function nextIn(root: PageElement, node: PageNode): PageNode | null {
   if (node instanceof PageElement && node.firstChild !== null) return node.firstChild;
-  return nextBehind(root, node);
-}
-
-/** The same, skipping the node's content. */
-export function nextBehind(root: PageElement, node: PageNode): PageNode | null {
   let at: PageNode | null = node;
   while (at !== null && at !== root && at.nextSibling === null) at = at.parentNode;
   return at === null || at === root ? null : at.nextSibling;
@@ -288,22 +284,10 @@ export function textNode(text: string): PageLeaf {
   return new PageLeaf(TEXT, text);
 }
 
-const VOID = new Set([
-  "area",
-  "base",
-  "br",
-  "col",
-  "embed",
-  "hr",
-  "img",
-  "input",
-  "link",
-  "meta",
-  "param",
-  "source",
-  "track",
-  "wbr",
-]);
+/** Elements without content. */
+export const VOID: ReadonlySet<string> = new Set(
+  "area,base,br,col,command,embed,hr,img,input,keygen,link,meta,param,source,track,wbr".split(","),
+);
 const ESCAPES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",

@@ -2,12 +2,12 @@
 import type { PagesWanted, RungSpec } from "../../../catalog/page-ladder.ts";
 import { bounded, type Clock } from "../../../core/clock.ts";
 import { type AskEnd, type AskRung, PageBatch } from "./page-batch.ts";
-import type { GrowingRow } from "./page-row.ts";
-import { type RungOutcome, type RungParts, readRung, rungAction } from "./read-rung.ts";
+import { GrowingRow } from "./page-row.ts";
+import { cannotAsk, type RungOutcome, type RungParts, readRung, rungAction } from "./read-rung.ts";
 
 const RUNG_MS_MAX = 20_000;
 /** For synchronous calls: a slow page must not hold up the others. */
-export const SYNC_PATIENCE_MS = 500;
+const SYNC_PATIENCE_MS = 500;
 
 export interface PageReaderOptions {
   /** In the order of asking. */
@@ -100,4 +100,34 @@ export function noteAsked(
     givenUpCents += before;
   }
   return { spentCents, givenUpCents };
+}
+
+/** Pages that a synchronous call reads. */
+export interface PagesOrder {
+  readonly urls: readonly string[];
+  readonly wanted: Omit<PagesWanted, "urls">;
+  /** In the order of asking. */
+  readonly rungs: readonly RungSpec[];
+  readonly bounds: AskBounds;
+  /** Called after each call of a rung. */
+  readonly onAsked?: (rung: RungSpec, rows: readonly GrowingRow[], asked: Asked) => void;
+}
+
+export async function readPages(order: PagesOrder, parts: RungParts): Promise<readonly GrowingRow[]> {
+  const { wanted, rungs, bounds, onAsked } = order;
+  const reader = new PageReader({
+    rungs,
+    canAsk: (rung) => cannotAsk(rung, wanted.format, parts) === null,
+    signal: bounds.signal,
+    patienceMs: SYNC_PATIENCE_MS,
+    async ask(rung, rows) {
+      const asked = await askRung(rung, { ...wanted, urls: rows.map(({ url }) => url) }, bounds, parts);
+      noteAsked(rung, rows, asked, rung.cents);
+      onAsked?.(rung, rows, asked);
+      return "asked";
+    },
+  });
+  const rows = order.urls.map((url) => new GrowingRow(url, wanted));
+  await Promise.all(rows.map((row) => reader.read(row)));
+  return rows;
 }

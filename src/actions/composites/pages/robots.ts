@@ -104,7 +104,7 @@ function firstEnd(pattern: string): number {
 }
 
 /** Whether a path with the pattern's prefix matches the rest, where `*` matches anything and a final `$` the end. Linear. */
-function fits(pattern: string, path: string): boolean {
+export function fits(pattern: string, path: string): boolean {
   const isWhole = pattern.endsWith("$");
   const [first = "", ...others] = (isWhole ? pattern.slice(0, -1) : pattern).split("*");
   let at = first.length;

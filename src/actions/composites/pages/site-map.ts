@@ -4,6 +4,7 @@ import type { PageLadderSpec } from "../../../catalog/page-ladder.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import { notAPage, readPageUrl } from "./page-url.ts";
 import type { RungParts } from "./read-rung.ts";
+import { fits } from "./robots.ts";
 
 export interface Site {
   readonly url: string;
@@ -13,20 +14,11 @@ export interface Site {
 }
 
 const SITEMAPS_MAX = 4;
+
 /** `*` matches anything; a pattern without one matches a part of the address. Linear in the address, whatever the pattern. */
 export function matchesGlob(pattern: string, text: string): boolean {
   if (!pattern.includes("*")) return text.includes(pattern);
-  const [first = "", ...parts] = pattern.split("*");
-  const last = parts.pop() ?? "";
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
-  let at = first.length;
-  const end = text.length - last.length;
-  for (const part of parts) {
-    const found = text.indexOf(part, at);
-    if (found < 0 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
+  return text.startsWith(pattern.slice(0, pattern.indexOf("*"))) && fits(`${pattern}$`, text);
 }
 
 /** Yields to the event loop after this many addresses, because a site may name any number. */

@@ -1,6 +1,5 @@
 // Enriches a person in a deep job, by email or profile: the steps run in the tier's order, and each is charged only for what it returns.
 
-import { NoLongerPaid, type Stopped } from "../../../catalog/job-kind.ts";
 import type { InnerAnswer, InnerCalls } from "../../../catalog/local-action.ts";
 import type { EnrichSpec, PeopleFinderSpec } from "../../../catalog/people-finder.ts";
 import { endedBy } from "../rows-job.ts";
@@ -16,9 +15,7 @@ export interface EnrichDeps {
   readonly calls: Pick<InnerCalls, "call">;
   readonly signal: AbortSignal;
   readonly finder: PeopleFinderSpec;
-  readonly budget: StepBudget;
-  /** Called where the job's key or account can no longer pay. */
-  readonly onStopped: (why: Stopped) => void;
+  readonly rows: { readonly budget: StepBudget; paid<T>(step: () => Promise<T>, instead: T): Promise<T> };
 }
 
 /** A completed step: its charge, and its call for the row. */
@@ -36,7 +33,7 @@ async function take(
   person: Person,
   step: Pick<EnrichSpec, "tag" | "action" | "cents">,
   work: () => Promise<Taken | null>,
-  { signal, budget, onStopped }: EnrichDeps,
+  { signal, rows }: EnrichDeps,
 ): Promise<Cut | null> {
   const cut = (skipped: NonNullable<Hop["skipped"]>, why: Cut) => {
     person.hop(unasked(step, skipped));
@@ -44,20 +41,17 @@ async function take(
   };
   const ended = endedBy(signal);
   if (ended !== null) return cut(ended, ended);
-  if (!(await budget.setAside(step.cents))) return cut("over_budget", "over budget");
+  if (!(await rows.budget.setAside(step.cents))) return cut("over_budget", "over budget");
   let cents = 0;
   try {
-    const taken = await work();
+    const taken = await rows.paid<Taken | null | "stopped">(work, "stopped");
+    if (taken === "stopped") return taken;
     if (taken === null) return cut("unpaid_costs", "unpaid_costs");
     cents = taken.cents;
     person.hop(taken.hop);
     return null;
-  } catch (error) {
-    if (!(error instanceof NoLongerPaid)) throw error;
-    onStopped(error.why);
-    return "stopped";
   } finally {
-    budget.settle(step.cents, cents);
+    rows.budget.settle(step.cents, cents);
   }
 }
 
