@@ -103,14 +103,7 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher) {
 
 // Authenticates one call at a vendor: adds our key to requests as the adapter's `auth` says, and pays a 402 where allowed.
 
-export interface Login {
-  /** Adds our key to the request. Rejects with VendorFailure if no token can be fetched. */
-  authorize<Request extends UnsignedRequest>(request: Request): Request | Promise<Request>;
-  /** The vendor accepts payment per call. */
-  readonly pays: boolean;
-  /** Answers a 402; null if it is not paid. */
-  pay(wanted: PaymentWanted): PayOutcome | Promise<PayOutcome>;
-}
+export type Login = ReturnType<typeof loginAt>;
 
 interface LoginParts {
   readonly tokens: AccessTokens;
@@ -119,10 +112,10 @@ interface LoginParts {
 }
 
 /** Logins without payment, shared by all calls with a key: one per key of a current adapter. */
-export function plainLogins(parts: LoginParts): { of(adapter: Adapter, key: string): Login } {
+export function plainLogins(parts: LoginParts) {
   const byAdapter = new WeakMap<Adapter, Map<string, Login>>();
   return {
-    of(adapter, key) {
+    of(adapter: Adapter, key: string): Login {
       const known = byAdapter.get(adapter)?.get(key);
       if (known !== undefined) return known;
       const logins = getOrMake(byAdapter, adapter, () => new Map<string, Login>());
@@ -135,7 +128,7 @@ export function plainLogins(parts: LoginParts): { of(adapter: Adapter, key: stri
 export type Paying = Omit<PaidCall, "merchant">;
 
 /** A key of several parts has them separated by newlines; an empty key is not sent. Without `paying`, no 402 is paid. */
-export function loginAt(adapter: Adapter, key: string, parts: LoginParts, paying: Paying | null = null): Login {
+export function loginAt(adapter: Adapter, key: string, parts: LoginParts, paying: Paying | null = null) {
   const { tokens, clock, merchantPayerFor } = parts;
   const { id, spec, settings, origins } = adapter;
   const token: Credentials["token"] = (request) => tokens.of(adapter, key, request);
@@ -143,8 +136,12 @@ export function loginAt(adapter: Adapter, key: string, parts: LoginParts, paying
     paying === null || spec.auth.rails === undefined ? null : merchantPayerFor({ ...paying, merchant: id });
   const by: Credentials = { key, settings, origins, clock, token, merchantPayer };
   return {
+    /** The vendor accepts payment per call. */
     pays: spec.auth.pay !== undefined,
-    authorize: (request) => spec.auth.authorize(request, request.keyless === true ? { ...by, key: "" } : by),
-    pay: (wanted) => spec.auth.pay?.(wanted, by) ?? null,
+    /** Adds our key to the request. Rejects with VendorFailure if no token can be fetched. */
+    authorize: <Request extends UnsignedRequest>(request: Request): Request | Promise<Request> =>
+      spec.auth.authorize(request, request.keyless === true ? { ...by, key: "" } : by),
+    /** Answers a 402; null if it is not paid. */
+    pay: (wanted: PaymentWanted): PayOutcome | Promise<PayOutcome> => spec.auth.pay?.(wanted, by) ?? null,
   };
 }

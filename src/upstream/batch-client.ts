@@ -1,17 +1,14 @@
 // Requests to a vendor's batch API: long bodies are streamed both ways, and all requests of a batch use the same key.
 import { hash } from "node:crypto";
 import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
 import { wholeWithin } from "../core/chunk-list.ts";
-import type { Clock } from "../core/clock.ts";
 import { isRecord, type Json } from "../core/json.ts";
-import type { Login } from "./access-tokens.ts";
 import { classify } from "./classify.ts";
 import { readError } from "./dialects/error-body.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
+import type { ModelCandidateParts } from "./model-candidate.ts";
 import { malformed, readableFailure, VendorFailure } from "./vendor-failure.ts";
-import type { Vendor } from "./vendor-request.ts";
 
 /** An upload of 200 MB takes a while, and so does the vendor's check of it. */
 const HEAD_MS_MAX = 600_000;
@@ -28,12 +25,7 @@ export interface BatchCall {
   readonly bytes?: number;
 }
 
-export interface BatchClientParts {
-  readonly dispatcher: Dispatcher;
-  readonly clock: Clock;
-  readonly vendorOf: (adapter: Adapter) => Vendor;
-  readonly loginOf: (adapter: Adapter, key: string) => Login;
-}
+type BatchClientParts = Pick<ModelCandidateParts, "dispatcher" | "clock" | "vendorOf" | "loginOf">;
 
 export interface BatchClientOrder {
   /** The key that the batch was created with, as `keyName`; null: any. */

@@ -82,7 +82,7 @@ function oursOf(error: VendorError): FailureKind | null {
 }
 
 /** Classifies by status alone, where the vendor's words are no more precise. */
-function byStatus(status: number): FailureKind {
+export function byStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return "provider_auth_failed";
   if (status === 402) return "provider_billing";
   if (status === 408 || status === 504 || status === 524) return "provider_timeout";

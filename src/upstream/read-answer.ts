@@ -7,6 +7,7 @@ import type { ScriptAnswer } from "../catalog/script.ts";
 import type { AdapterSpec } from "../catalog/spec.ts";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
+import { byStatus } from "./classify.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 
 export interface VendorAnswer extends Omit<ScriptAnswer, "headers"> {
@@ -56,15 +57,9 @@ export function holds(when: When, { status, headers, json, text }: VendorAnswer)
 }
 
 /** By status alone, if no rule matches. A vendor's 401 or 402 concerns our account there, never the caller's. */
-function byStatus(status: number): Verdict {
+function verdictByStatus(status: number): Verdict {
   if (status >= 200 && status < 300) return "success";
-  if (status === 401 || status === 403) return "provider_auth_failed";
-  if (status === 402) return "provider_billing";
-  if (status === 408 || status === 504 || status === 524) return "provider_timeout";
-  if (status === 429) return "provider_rate_limited";
-  if (status === 503 || status === 529) return "provider_overloaded";
-  if (status >= 500) return "provider_server_error";
-  return status >= 400 ? "caller_invalid" : "provider_malformed";
+  return status === 404 ? "caller_invalid" : byStatus(status);
 }
 
 export interface Rulebook {
@@ -87,7 +82,7 @@ export function judge(answer: VendorAnswer, { rules, wantsJson, errorFails }: Ru
   if (answer.passedOn) return { verdict: "success", rule: null };
   const rule = rules.find((one) => holds(one, answer)) ?? null;
   if (rule !== null) return { verdict: rule.means, rule };
-  const verdict = byStatus(answer.status);
+  const verdict = verdictByStatus(answer.status);
   if (verdict === "success" && wantsJson && !(typeof answer.json === "object" && answer.json !== null))
     return { verdict: "provider_malformed", rule };
   if (verdict === "success" && errorFails && isRecord(answer.json) && !isEmpty(answer.json.error))

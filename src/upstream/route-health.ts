@@ -66,24 +66,6 @@ function ownerOf(healthKey: string): string | undefined {
   return healthKey.startsWith("own ") ? healthKey.split(" ", 2)[1] : undefined;
 }
 
-/** Routes with callers' own keys: separate from the operator's, which they cannot displace, and not shared between processes. */
-class OwnStates {
-  readonly #accounts = new Map<string, Map<string, State>>();
-
-  get(owner: string, healthKey: string): State | undefined {
-    return this.#accounts.get(owner)?.get(healthKey);
-  }
-
-  add(owner: string, healthKey: string, state: State): void {
-    const states = getOrMake(this.#accounts, owner, () => {
-      makeRoom(this.#accounts, OWN_ACCOUNTS_MAX);
-      return new Map<string, State>();
-    });
-    makeRoom(states, OWN_STATES_MAX);
-    states.set(healthKey, state);
-  }
-}
-
 /**
  * The health of this process's routes by health key. Records failures in `failures`, except those with a caller's own key. After its rest a
  * candidate is probed by one call; others avoid it until that call ends.
@@ -92,7 +74,8 @@ export class RouteHealth implements Health {
   readonly #clock: Clock;
   readonly #failures: RouteFailures;
   readonly #states = new Map<string, State>();
-  readonly #own = new OwnStates();
+  /** Routes with callers' own keys, by account: they cannot displace the operator's, and are not shared between processes. */
+  readonly #own = new Map<string, Map<string, State>>();
   readonly #figures = createRouteFigures();
   readonly #ownFigures = createRouteFigures();
   /** Routes whose rest began or ended here; never more than there are states. */
@@ -190,7 +173,7 @@ export class RouteHealth implements Health {
 
   #known(healthKey: string): State | undefined {
     const owner = ownerOf(healthKey);
-    return owner === undefined ? this.#states.get(healthKey) : this.#own.get(owner, healthKey);
+    return (owner === undefined ? this.#states : this.#own.get(owner))?.get(healthKey);
   }
 
   #stateOf({ healthKey, provider, model }: Pick<Candidate, "healthKey" | "provider" | "model">): State {
@@ -204,7 +187,15 @@ export class RouteHealth implements Health {
 
   #add(healthKey: string, state: State): void {
     const owner = ownerOf(healthKey);
-    if (owner !== undefined) return this.#own.add(owner, healthKey, state);
+    if (owner !== undefined) {
+      const states = getOrMake(this.#own, owner, () => {
+        makeRoom(this.#own, OWN_ACCOUNTS_MAX);
+        return new Map<string, State>();
+      });
+      makeRoom(states, OWN_STATES_MAX);
+      states.set(healthKey, state);
+      return;
+    }
     if (this.#states.size >= STATES_MAX) {
       for (const [key, one] of this.#states) if (!this.#rests(one)) this.#drop(key);
       const [oldest] = this.#states.size >= STATES_MAX ? this.#states.keys() : [];

@@ -129,7 +129,7 @@ class Consult {
 
   async run({ intent, conversation_id: id }: ConsultParams): Promise<object | GatewayError> {
     const { payer } = this.#call;
-    const conversation = await openConversation(id ?? null, { payer, records: this.#deps.records });
+    const conversation = await openConversation(id ?? null, payer, this.#deps.records);
     if (conversation === null) {
       const detail = "conversation_id: this account has no such conversation; one is kept for an hour.";
       return new GatewayError("not_found", { of: "issued_id", param: "conversation_id", detail });

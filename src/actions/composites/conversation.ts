@@ -19,13 +19,12 @@ export interface Conversation {
   keep(said: readonly Said[]): Promise<void>;
 }
 
-interface Parts {
-  readonly payer: Payer;
-  readonly records: Records;
-}
-
 /** Opens a new conversation where `id` is null. Returns null where this payer has no such conversation, or it has expired. */
-export async function openConversation(id: string | null, { payer, records }: Parts): Promise<Conversation | null> {
+export async function openConversation(
+  id: string | null,
+  payer: Payer,
+  records: Records,
+): Promise<Conversation | null> {
   const known = id ?? `conv_${randomBytes(15).toString("hex")}`;
   // The record's id includes the payer, so that another payer's conversation is not found.
   const recordId = hash("sha256", JSON.stringify([payer.id, known]));

@@ -41,20 +41,7 @@ export type ModelsAction = Listed & { readonly kind: "native"; readonly native: 
 /** A callable action. run-plan.ts plans the calls of every kind. */
 export type CatalogAction = CheckedAction | ModelsAction;
 
-export interface ActionCatalog {
-  /** Ordered by id. Returns the same array until the catalog is replaced. */
-  all(audience: Audience): readonly CatalogAction[];
-  /** Finds an action by `<service>/<action>`; null where there is none. */
-  find(id: string, audience: Audience): CatalogAction | null;
-  /** Prepares the list for a catalog before it takes effect, because every call needs the list. */
-  ahead(next: Catalog): Steps<void>;
-}
-
-interface CatalogView {
-  readonly catalog: Catalog;
-  readonly all: readonly CatalogAction[];
-  readonly byId: ReadonlyMap<string, CatalogAction>;
-}
+export type ActionCatalog = ReturnType<typeof openActionCatalog>;
 
 function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
   const { id, service, action, facts, exampleParams, configured, offers, table: rows } = sold;
@@ -100,24 +87,31 @@ function fromModels(vendor: Adapter, inSandbox: boolean): readonly CatalogAction
   });
 }
 
-interface Ours {
-  readonly locals: readonly LocalAction[];
-  readonly ofVendor: (adapter: Adapter) => readonly LocalAction[];
-}
+type OfVendor = (adapter: Adapter) => readonly LocalAction[];
 
 /** The actions that come from vendors: nearly all of them. */
-function* ofVendors(catalog: Catalog, ofVendor: Ours["ofVendor"], audience: Audience): Steps<readonly CatalogAction[]> {
+function* ofVendors(catalog: Catalog, ofVendor: OfVendor, audience: Audience): Steps<readonly CatalogAction[]> {
   const inPlay = catalog.adapters({ sandbox: true });
   const adapters = [...catalog.adapters(audience).values()];
   const ofModels = (one: Adapter) => fromModels(one, inPlay.get(one.id)?.configured ?? false);
   const native = (yield* eachOf(adapters, ofModels)).flat();
   const sold = yield* eachOf(catalog.actions(audience), (one) => fromCatalog(one, catalog));
-  const ofOne = (one: Adapter) => fromVendor(one, ofVendor(one), inPlay.get(one.id)?.configured ?? false);
+  // Our functions that work with one vendor are available where that vendor is.
+  const ofOne = (one: Adapter) => {
+    const { configured } = one;
+    const inSandbox = inPlay.get(one.id)?.configured ?? false;
+    return ofVendor(one).map((local) => fromUs(local, { configured, inSandbox, vendors: [one] }));
+  };
   return [...sold, ...native, ...(yield* eachOf(adapters, ofOne)).flat()];
 }
 
 /** Adds our own actions, whose availability depends on the current catalog. */
-function viewOf(catalog: Catalog, vendors: readonly CatalogAction[], locals: Ours["locals"], audience: Audience) {
+function viewOf(
+  catalog: Catalog,
+  vendors: readonly CatalogAction[],
+  locals: readonly LocalAction[],
+  audience: Audience,
+) {
   const ours = locals.map((local) => {
     const inSandbox = canBeDone(local, catalog, { sandbox: true });
     return fromUs(local, { configured: canBeDone(local, catalog, audience), inSandbox, vendors: [] });
@@ -127,20 +121,15 @@ function viewOf(catalog: Catalog, vendors: readonly CatalogAction[], locals: Our
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }
 
-/** Our functions that work with one vendor; available where that vendor is. */
-function fromVendor(vendor: Adapter, locals: readonly LocalAction[], inSandbox: boolean): readonly CatalogAction[] {
-  return locals.map((local) => fromUs(local, { configured: vendor.configured, inSandbox, vendors: [vendor] }));
-}
-
 /** Lists the current catalog's actions; `ofVendor` returns our functions for one vendor. Built lazily; `ahead` does most of it. */
 export function openActionCatalog(
   catalog: () => Catalog,
   locals: readonly LocalAction[],
-  ofVendor: (adapter: Adapter) => readonly LocalAction[] = () => [],
-): ActionCatalog {
+  ofVendor: OfVendor = () => [],
+) {
   const prepared = new WeakMap<Catalog, Map<boolean, readonly CatalogAction[]>>();
-  const views = new Map<boolean, CatalogView>();
-  function view(audience: Audience): CatalogView {
+  const views = new Map<boolean, ReturnType<typeof viewOf>>();
+  function view(audience: Audience): ReturnType<typeof viewOf> {
     const current = catalog();
     const known = views.get(audience.sandbox);
     if (known?.catalog === current) return known;
@@ -150,13 +139,16 @@ export function openActionCatalog(
     return fresh;
   }
   return {
-    *ahead(next) {
+    /** Prepares the list for a catalog before it takes effect, because every call needs the list. */
+    *ahead(next: Catalog): Steps<void> {
       const made = new Map<boolean, readonly CatalogAction[]>();
       for (const sandbox of [false, true]) made.set(sandbox, yield* ofVendors(next, ofVendor, { sandbox }));
       prepared.set(next, made);
     },
-    all: (audience) => view(audience).all,
-    find: (id, audience) => view(audience).byId.get(id) ?? null,
+    /** Ordered by id. Returns the same array until the catalog is replaced. */
+    all: (audience: Audience): readonly CatalogAction[] => view(audience).all,
+    /** Finds an action by `<service>/<action>`; null where there is none. */
+    find: (id: string, audience: Audience): CatalogAction | null => view(audience).byId.get(id) ?? null,
   };
 }
 

@@ -3,7 +3,6 @@ import { z } from "zod";
 import type { Audience as CatalogAudience } from "../../catalog/catalog.ts";
 import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
 import { getOrMake } from "../../core/maps.ts";
-import type { Allowed, Payer } from "../../core/plan.ts";
 import { eachOf, inSlices } from "../../core/slices.ts";
 import { isCallable, modelAllowed } from "../../money/accounts/allowed.ts";
 import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
@@ -136,43 +135,28 @@ export async function discovered(
   });
 }
 
-class Discovery {
-  readonly #deps: DiscoverDeps;
-  readonly #payer: Payer;
-  readonly #allows: Allowed;
+/** What the key may call of the results, best first. */
+async function rowsFor(
+  { query, limit }: { readonly query: string; readonly limit: number },
+  { payer, allows }: Pick<LocalCall, "payer" | "allows">,
+  deps: DiscoverDeps,
+): Promise<readonly Discovered[]> {
+  const isBounded = allows.services !== null || allows.models !== null;
+  const found = await discovered(deps, payer, query, isBounded ? LOOKED_THROUGH : limit);
   /** The models that the key may use, by endpoint. */
-  readonly #models = new Map<OwnEndpoint, readonly string[]>();
-
-  constructor(deps: DiscoverDeps, { payer, allows }: Pick<LocalCall, "payer" | "allows">) {
-    this.#deps = deps;
-    this.#payer = payer;
-    this.#allows = allows;
-  }
-
-  async rows(query: string, limit: number): Promise<readonly Discovered[]> {
-    const { services, models } = this.#allows;
-    const isBounded = services !== null || models !== null;
-    const found = await discovered(this.#deps, this.#payer, query, isBounded ? LOOKED_THROUGH : limit);
-    // The first use of an action builds its schema, which takes as long as a few calls.
-    const rows = await inSlices(eachOf(found, (one) => this.#rowOf(one)));
-    return rows.filter((row) => row !== null).slice(0, limit);
-  }
-
-  #modelsOf(endpoint: OwnEndpoint): readonly string[] {
-    return getOrMake(this.#models, endpoint, () =>
-      this.#deps.models(endpoint, this.#payer).filter((slug) => modelAllowed(this.#allows, slug)),
-    );
-  }
-
-  /** Null where the key may not call it. */
-  #rowOf(found: FoundAny): Discovered | null {
-    if ("action" in found) return isCallable(this.#allows, found.action) ? actionRow(found) : null;
-    const { endpoint, row } = found;
-    if (endpoint.models === null) return endpointRow(found, []);
-    const models = this.#modelsOf(endpoint);
-    if (this.#allows.models !== null && models.length === 0) return null;
-    return row === null || models.includes(row) ? endpointRow(found, models) : null;
-  }
+  const known = new Map<OwnEndpoint, readonly string[]>();
+  const modelsOf = (endpoint: OwnEndpoint) => deps.models(endpoint, payer).filter((slug) => modelAllowed(allows, slug));
+  const rowOf = (one: FoundAny): Discovered | null => {
+    if ("action" in one) return isCallable(allows, one.action) ? actionRow(one) : null;
+    const { endpoint, row } = one;
+    if (endpoint.models === null) return endpointRow(one, []);
+    const models = getOrMake(known, endpoint, modelsOf);
+    if (allows.models !== null && models.length === 0) return null;
+    return row === null || models.includes(row) ? endpointRow(one, models) : null;
+  };
+  // The first use of an action builds its schema, which takes as long as a few calls.
+  const rows = await inSlices(eachOf(found, rowOf));
+  return rows.filter((row) => row !== null).slice(0, limit);
 }
 
 export function discoverAction(deps: () => DiscoverDeps): LocalAction {
@@ -189,7 +173,7 @@ export function discoverAction(deps: () => DiscoverDeps): LocalAction {
     params,
     price: { mode: "fixed", cents: 0 },
     anyKey: true,
-    run: ({ query, limit }, call) => new Discovery(deps(), call).rows(query, limit),
+    run: (given, call) => rowsFor(given, call, deps()),
     example: { params: { query: "recent news about a company" } },
   });
 }

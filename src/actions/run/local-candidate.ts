@@ -8,6 +8,7 @@ import {
 } from "../../catalog/local-action.ts";
 import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { EVENTS_PREAMBLE } from "../../core/event-stream.ts";
 import { type Nano, nanoFromCents } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../../core/route.ts";
@@ -44,14 +45,8 @@ function refusal(told: GatewayError): AttemptFailure {
 }
 
 /** Events, encoded as they are sent. */
-class EventParts {
-  readonly parts: AsyncIterable<Uint8Array>;
-
-  constructor(told: ToldEvents, eventBytes: NonNullable<LocalOrder["eventBytes"]>) {
-    this.parts = (async function* () {
-      for await (const one of told) yield eventBytes(one);
-    })();
-  }
+async function* encoded(told: ToldEvents, eventBytes: NonNullable<LocalOrder["eventBytes"]>) {
+  for await (const one of told) yield eventBytes(one);
 }
 
 /** One run of the function. An exception is a failure of ours, reported as `internal_error`. */
@@ -82,7 +77,6 @@ class LocalAttempt implements Attempt {
       this.#paid = answer instanceof PaidAnswer ? answer : null;
       this.#answer = this.#paid === null ? answer : this.#paid.data;
       if (this.#answer instanceof JsonInParts) return await this.#pass(this.#answer.parts, this.#preamble);
-      if (this.#answer instanceof EventParts) return await this.#pass(this.#answer.parts, this.#preamble, 0);
       if (this.#answer instanceof GatewayError) return this.#failed(refusal(this.#answer));
       const value = this.#answer ?? null;
       const json = mayBeLong ? await inSlices(jsonOf(value)) : JSON.stringify(value);
@@ -125,11 +119,7 @@ class LocalAttempt implements Attempt {
   }
 
   /** Streams an answer in parts as fast as the caller reads it. A short answer, or one that is wanted whole, is buffered. */
-  async #pass(
-    parts: AsyncIterable<Uint8Array>,
-    preamble: Buffer | null,
-    wholeBytesMax = WHOLE_BYTES_MAX,
-  ): Promise<void> {
+  async #pass(parts: AsyncIterable<Uint8Array>, preamble: Buffer | null): Promise<void> {
     const kept: Uint8Array[] = [];
     let keptBytes = 0;
     let isBegun = false;
@@ -139,7 +129,7 @@ class LocalAttempt implements Attempt {
       else {
         kept.push(part);
         keptBytes += part.length;
-        if (preamble === null || keptBytes <= wholeBytesMax) continue;
+        if (preamble === null || keptBytes <= (preamble === EVENTS_PREAMBLE ? 0 : WHOLE_BYTES_MAX)) continue;
         isBegun = true;
         for (const one of [preamble, ...kept.splice(0)]) this.#sink.content(one);
       }
@@ -176,7 +166,7 @@ async function tell(
   eventBytes: NonNullable<LocalOrder["eventBytes"]>,
 ): Promise<unknown> {
   const told = (await local.events?.(params, call)) ?? null;
-  return told === null || told instanceof GatewayError ? told : new EventParts(told, eventBytes);
+  return told === null || told instanceof GatewayError ? told : new JsonInParts(encoded(told, eventBytes));
 }
 
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {

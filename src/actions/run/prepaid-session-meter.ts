@@ -10,6 +10,7 @@ import type { Window } from "../../money/ledger/model/window-list.ts";
 import type { Observer } from "../../platform/observe/observer.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { keepPrepaid, type PrepaidSession, type StoredPrepaidSession } from "./prepaid-session-records.ts";
+import { emptyHold } from "./prepaid-session-slots.ts";
 
 /** How often a meter is read. Bounds what a machine can cost us before we check its account's bound. */
 export const METER_MS = 60_000;
@@ -64,10 +65,19 @@ export async function countTaken(stored: StoredPrepaidSession, takenNano: Nano, 
 
 /** A hold of zero that ends with a cost moves the windows of unpaid cost, in either store. */
 async function count({ payer, label, name, byNano }: Step, deps: MeterDeps): Promise<Metered> {
-  const { ledger, windows, observer } = deps;
+  const { ledger, windows, observer, owner, clock } = deps;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const hold = { accountId: payer.accountId, holdId: tries === 0 ? name : `${name}_${tries}` };
-    const place = (brought: readonly Window[]) => ledger.reserve(holdRequest(hold, { payer, label, brought }, deps));
+    const place = (brought: readonly Window[]) =>
+      ledger.reserve({
+        ...emptyHold(hold, payer, clock.epochMs()),
+        windows: brought,
+        owner,
+        leaseMs: LEASE_MS,
+        requestId: `req_meter_${label}`,
+        asked: label,
+        effect: "read",
+      });
     let placed: ReserveOutcome = await place(windows.unpaid(payer));
     const isFull = placed.outcome === "window_full";
     if (isFull) placed = await place(windows.unpaidGoingOn(payer));
@@ -85,29 +95,4 @@ async function count({ payer, label, name, byNano }: Step, deps: MeterDeps): Pro
     return isFull ? "at_bound" : "counted";
   }
   return "later";
-}
-
-function holdRequest(
-  hold: { readonly accountId: string; readonly holdId: string },
-  { payer, label, brought }: { payer: AccountPayer; label: string; brought: readonly Window[] },
-  { owner, clock }: MeterDeps,
-) {
-  return {
-    ...hold,
-    keyId: payer.keyId,
-    parentId: null,
-    amountNano: ZERO,
-    slots: [],
-    inference: false,
-    windows: brought,
-    owner,
-    leaseMs: LEASE_MS,
-    onExpire: "void",
-    requestId: `req_meter_${label}`,
-    operation: "run",
-    asked: label,
-    effect: "read",
-    idempotency: null,
-    nowMs: clock.epochMs(),
-  } as const;
 }

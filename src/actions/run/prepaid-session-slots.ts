@@ -24,6 +24,13 @@ function placeOf({ label, payer }: Pick<PrepaidSession, "label" | "payer">): Hol
   return { accountId: payer.id.slice("acct:".length), holdId: `place_${label}` };
 }
 
+/** A hold of zero for a machine. */
+export function emptyHold(hold: HoldRef, { keyId }: AccountPayer, nowMs: number) {
+  const nothing = { amountNano: ZERO, parentId: null, slots: [], inference: false, idempotency: null } as const;
+  const requestId = `req_${hold.holdId}`;
+  return { ...hold, ...nothing, keyId, onExpire: "void", requestId, operation: "run", nowMs } as const;
+}
+
 /** Takes a place before the vendor creates the machine. Returns the refusal; null where it has a place. */
 export async function takePlace(
   { adapter, id }: ActionOffer,
@@ -34,23 +41,14 @@ export async function takePlace(
   const hold = placeOf({ label, payer });
   const nowMs = clock.epochMs();
   const placed = await ledger.reserve({
-    ...hold,
-    keyId: payer.keyId,
-    parentId: null,
-    amountNano: ZERO,
+    ...emptyHold(hold, payer, nowMs),
     slots: [{ scope: `places ${adapter.id}`, max: PLACES, code: "too_many_inflight" }],
-    inference: false,
     windows: windows.unpaid(payer),
     // The machine outlives the process that created it, like a job.
     owner: `job:${hold.holdId}`,
     leaseMs: LEASE_MS,
-    onExpire: "void",
-    requestId: `req_${hold.holdId}`,
-    operation: "run",
     asked: id,
     effect: "write",
-    idempotency: null,
-    nowMs,
   });
   // A second attempt of the same call finds its first attempt's place.
   if (placed.outcome === "held" || (placed.outcome === "exists" && placed.state === "held")) return null;

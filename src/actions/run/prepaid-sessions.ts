@@ -43,12 +43,7 @@ interface Caller {
   readonly callId: string;
 }
 
-export interface PrepaidSessions {
-  /** Why a call is refused before any hold; null where it is not. */
-  refusal(offer: ActionOffer, params: Params, payer: Payer): Promise<GatewayError | null>;
-  /** Hooks around the attempts of a call; null where it does not concern prepaid time. */
-  around(offer: ActionOffer, params: Params, caller: Caller): Around | null;
-}
+export type PrepaidSessions = ReturnType<typeof createPrepaidSessions>;
 
 function bad(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: `${param}: ${detail}` });
@@ -165,17 +160,19 @@ async function extend(
   throw refused(new GatewayError("upstream_busy", { detail: offer.id }));
 }
 
-export function createPrepaidSessions(deps: PrepaidSessionsDeps): PrepaidSessions {
+export function createPrepaidSessions(deps: PrepaidSessionsDeps) {
   const { records } = deps;
   const nowMs = () => nowOf(deps);
   return {
-    async refusal(offer, params, payer) {
+    /** Why a call is refused before any hold; null where it is not. */
+    async refusal(offer: ActionOffer, params: Params, payer: Payer): Promise<GatewayError | null> {
       const use = offer.spec.prepaid;
       if (use?.does !== "extends") return null;
       return extensionRefusal(await find(offer, params[use.id], payer, deps), { offer, params, nowMs: nowMs() });
     },
 
-    around(offer, params, caller) {
+    /** Hooks around the attempts of a call; null where it does not concern prepaid time. */
+    around(offer: ActionOffer, params: Params, caller: Caller): Around | null {
       const use = offer.spec.prepaid;
       if (use === undefined) return null;
       if (use.does === "begins") return beginning(offer, params, caller, deps);

@@ -39,12 +39,6 @@ interface Kept extends VendorJobId {
   readonly status: VendorJob["status"];
 }
 
-interface StoredJob {
-  readonly recordId: string;
-  readonly job: Kept;
-  readonly version: number;
-}
-
 export interface VendorJobsDeps {
   readonly records: Records;
   readonly clock: Pick<Clock, "epochMs">;
@@ -78,7 +72,7 @@ function jobOf({ id }: Kept, status: VendorJob["status"], result?: unknown): Ven
 
 /** Polls the vendor, and stores the answer once the job is over. */
 async function ask(
-  { recordId, job }: StoredJob,
+  { recordId, job }: { readonly recordId: string; readonly job: Kept },
   { payer, call }: { readonly payer: Payer } & Pick<InnerCalls, "call">,
   { records, sold }: VendorJobsDeps,
 ): Promise<VendorJob | GatewayError> {
@@ -93,15 +87,8 @@ async function ask(
   if (status === "running") return jobOf(job, status);
   const value = JSON.stringify(answer.data);
   if (value.length <= ANSWER_CHARS_MAX) {
-    await records.put({
-      kind: ANSWER,
-      id: recordId,
-      payer: payer.id,
-      value,
-      ttlMs: KEPT_MS,
-      ifVersion: 0,
-      share: SHARE,
-    });
+    const kept = { kind: ANSWER, id: recordId, payer: payer.id, value, ttlMs: KEPT_MS };
+    await records.put({ ...kept, ifVersion: 0, share: SHARE });
   }
   await put(records, recordId, { ...job, status }, null);
   return jobOf(job, status, answer.data);
@@ -125,7 +112,7 @@ export async function vendorJob(
   const waitMs = job.askedAtMs + ASK_EVERY_MS - clock.epochMs();
   const asking = { ...job, askedAtMs: Math.floor(clock.epochMs()) };
   const version = waitMs > 0 ? null : await put(records, recordId, asking, stored.version);
-  if (version !== null) return ask({ recordId, job: asking, version }, caller, deps);
+  if (version !== null) return ask({ recordId, job: asking }, caller, deps);
   // Another request is polling, or has just polled.
   if (job.status === "running") return jobOf(job, "running");
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));

@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import type { Browser } from "puppeteer-core";
 import { openPublicProxy, type PublicProxyOptions } from "../../../upstream/public-proxy.ts";
-import { CONNECTION, RecordingFault, type StartedBrowser } from "./browser-page.ts";
+import { CONNECTION, RecordingFault } from "./browser-page.ts";
 import { type Bounds, endGroup, watchGroup } from "./process-group.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -35,30 +35,45 @@ const FLAGS = [
   "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 ];
 
-export interface OpenBrowser extends StartedBrowser {
-  close(): Promise<void>;
-}
-
 export interface ChromiumOptions extends PublicProxyOptions {
   /** A browser that uses more is killed. */
   readonly bounds: Bounds;
 }
 
 /** Rejects with a RecordingFault where it does not start. The caller closes it. */
-export async function openChromium(path: string, options: ChromiumOptions): Promise<OpenBrowser> {
-  const profile = await temporaryFolder();
+export async function openChromium(path: string, options: ChromiumOptions) {
+  const folder = await temporaryFolder();
   const proxy = await openPublicProxy(options);
   const drop = async () => {
     await proxy.close();
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   };
-  try {
-    const browser = await started(path, profile, proxy.url);
-    return watched(browser, { folder: profile, bounds: options.bounds, drop });
-  } catch (cause) {
+  const browser = await started(path, folder, proxy.url).catch(async (cause: unknown) => {
     await drop();
     throw new RecordingFault("the browser did not start", { cause });
-  }
+  });
+  const group = browser.process()?.pid;
+  if (group === undefined) throw new Error("a browser that was launched has no process");
+  const killed = new AbortController();
+  // The whole process group: where the program is a script, its child processes may run on.
+  const kill = () => endGroup(group);
+  const stopWatch = watchGroup({ group, folder }, options.bounds, (why) => {
+    killed.abort(why);
+    kill();
+  });
+  return {
+    browser,
+    /** Aborted with a RecordingFault where the browser used too much and was killed. */
+    killed: killed.signal,
+    async close(): Promise<void> {
+      stopWatch();
+      const late = setTimeout(kill, END_MS_MAX);
+      await browser.close().catch(() => {});
+      clearTimeout(late);
+      kill();
+      await drop();
+    },
+  };
 }
 
 async function started(path: string, profile: string, proxyUrl: string): Promise<Browser> {
@@ -76,35 +91,4 @@ async function started(path: string, profile: string, proxyUrl: string): Promise
     handleSIGTERM: false,
     handleSIGHUP: false,
   });
-}
-
-interface Watched {
-  readonly folder: string;
-  readonly bounds: Bounds;
-  readonly drop: () => Promise<void>;
-}
-
-/** Kills the browser's whole process group where it uses too much or does not close. */
-function watched(browser: Browser, { folder, bounds, drop }: Watched): OpenBrowser {
-  const killed = new AbortController();
-  const group = browser.process()?.pid;
-  if (group === undefined) throw new Error("a browser that was launched has no process");
-  const kill = () => endGroup(group);
-  const stopWatch = watchGroup({ group, folder }, bounds, (why) => {
-    killed.abort(why);
-    kill();
-  });
-  return {
-    browser,
-    killed: killed.signal,
-    async close() {
-      stopWatch();
-      const late = setTimeout(kill, END_MS_MAX);
-      await browser.close().catch(() => {});
-      clearTimeout(late);
-      // Where the program is a script, its child processes may still run.
-      kill();
-      await drop();
-    },
-  };
 }

@@ -42,7 +42,7 @@ export interface StudioParts {
   readonly play: (seconds: readonly number[], size: Size) => Buffer;
 }
 
-export interface SceneWanted {
+interface SceneWanted {
   readonly scene: Scene;
   readonly size: Size;
   /** Null: a silent scene. */
@@ -50,7 +50,7 @@ export interface SceneWanted {
 }
 
 /** What pays for a scene, and what stops it. */
-export interface Recording {
+interface Recording {
   readonly calls: JobPart;
   readonly signal: AbortSignal;
 }
@@ -115,61 +115,54 @@ async function withVendorBrowser<T>(
 
 type Tried<T> = { readonly made: T } | { readonly fault: unknown };
 
-class LiveStudio implements Studio {
-  readonly #parts: StudioParts;
-  readonly #ffmpeg: string;
-
-  constructor(parts: StudioParts, ffmpeg: string) {
-    this.#parts = parts;
-    this.#ffmpeg = ffmpeg;
-  }
-
-  async record<T>(wanted: SceneWanted, { calls, signal: ended }: Recording, keep: Keep<T>): Promise<T> {
-    const { clock } = this.#parts;
-    return inFolder(SCENE_MS_MAX, ended, async (folder, signal) => {
-      const { pictures, ms } = await this.#withBrowser(calls, (browser) =>
-        withPage(browser, wanted.size, (page) => recorded(wanted, page, { folder, clock, signal })),
-      );
-      const { narration, size, scene } = wanted;
-      const seconds = Math.max(scene.seconds, (ms + END_MS_MIN) / 1_000);
-      return keep(await makeClip({ pictures, seconds, narration, size }, { path: this.#ffmpeg, folder, signal }));
+/** Runs `work` with the operator's browser, or a vendor's. */
+async function withBrowser<T>(
+  { chromiumPath, chromiumMemoryMib, internet, maker }: StudioParts,
+  calls: JobPart,
+  work: (browser: StartedBrowser) => Promise<T>,
+): Promise<T> {
+  if (chromiumPath === null) {
+    return withVendorBrowser(maker(), calls, async (address) => {
+      const browser = await connectTo(address);
+      return work({ browser }).finally(() => browser.disconnect());
     });
   }
+  const openAnd = async () => {
+    const bounds = { memoryMib: chromiumMemoryMib, diskMib: PROFILE_MIB_MAX };
+    const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX, bounds });
+    return work(browser).finally(() => browser.close());
+  };
+  const { done } = await calls.own({
+    name: OWN_BROWSER,
+    countsNano: OWN_BROWSER_NANO,
+    // A failed scene cost us work too: returning its fault as a value makes it a leg.
+    run: (): Promise<Tried<T>> =>
+      openAnd().then(
+        (made) => ({ made }),
+        (fault: unknown) => ({ fault }),
+      ),
+    outcome: (tried) => ("fault" in tried ? "provider_malformed" : "answered"),
+  });
+  if ("fault" in done) throw done.fault;
+  return done.made;
+}
 
-  async #withBrowser<T>(calls: JobPart, work: (browser: StartedBrowser) => Promise<T>): Promise<T> {
-    const { chromiumPath, chromiumMemoryMib, internet, maker } = this.#parts;
-    if (chromiumPath === null) {
-      return withVendorBrowser(maker(), calls, async (address) => {
-        const browser = await connectTo(address);
-        return work({ browser }).finally(() => browser.disconnect());
-      });
-    }
-    const openAnd = async () => {
-      const bounds = { memoryMib: chromiumMemoryMib, diskMib: PROFILE_MIB_MAX };
-      const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX, bounds });
-      return work(browser).finally(() => browser.close());
-    };
-    const { done } = await calls.own({
-      name: OWN_BROWSER,
-      countsNano: OWN_BROWSER_NANO,
-      // A failed scene cost us work too: returning its fault as a value makes it a leg.
-      run: (): Promise<Tried<T>> =>
-        openAnd().then(
-          (made) => ({ made }),
-          (fault: unknown) => ({ fault }),
-        ),
-      outcome: (done) => ("fault" in done ? "provider_malformed" : "answered"),
-    });
-    if ("fault" in done) throw done.fault;
-    return done.made;
-  }
-
-  /** Has no job signal: even a job whose time is over joins the clips that it has. */
-  join<T>(clips: readonly KeptClip[], _size: Size, keep: Keep<T>): Promise<T> {
-    return inFolder(JOIN_MS_MAX, null, async (folder, signal) =>
-      keep(await joinClips(clips, { path: this.#ffmpeg, folder, signal })),
-    );
-  }
+function liveStudio(parts: StudioParts, path: string): Studio {
+  const { clock } = parts;
+  return {
+    record: (wanted, { calls, signal: ended }, keep) =>
+      inFolder(SCENE_MS_MAX, ended, async (folder, signal) => {
+        const { pictures, ms } = await withBrowser(parts, calls, (browser) =>
+          withPage(browser, wanted.size, (page) => recorded(wanted, page, { folder, clock, signal })),
+        );
+        const { narration, size, scene } = wanted;
+        const seconds = Math.max(scene.seconds, (ms + END_MS_MIN) / 1_000);
+        return keep(await makeClip({ pictures, seconds, narration, size }, { path, folder, signal }));
+      }),
+    // Has no job signal: even a job whose time is over joins the clips that it has.
+    join: (clips, _, keep) =>
+      inFolder(JOIN_MS_MAX, null, async (folder, signal) => keep(await joinClips(clips, { path, folder, signal }))),
+  };
 }
 
 /** Calls and pays for a vendor's browser as usual, but shows nothing in it. */
@@ -198,5 +191,5 @@ function playedStudio({ maker, play }: StudioParts): Studio {
 /** Null where this gateway makes no real demos. */
 export function openStudio(parts: StudioParts, { sandbox }: { readonly sandbox: boolean }): Studio | null {
   if (sandbox) return playedStudio(parts);
-  return parts.ffmpegPath === null ? null : new LiveStudio(parts, parts.ffmpegPath);
+  return parts.ffmpegPath === null ? null : liveStudio(parts, parts.ffmpegPath);
 }

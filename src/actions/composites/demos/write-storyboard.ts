@@ -2,14 +2,10 @@
 import type { ChatAnswer, InnerCalls, InnerModels } from "../../../catalog/local-action.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
+import type { DemoStart } from "./demo-job.ts";
 import { BOARD_SCHEMA, readBoard, type Storyboard } from "./storyboard.ts";
 
-export interface BoardWanted {
-  readonly url: string;
-  readonly brief: string;
-  readonly seconds: number;
-  readonly language: string;
-}
+type BoardWanted = Pick<DemoStart, "url" | "brief" | "seconds" | "language">;
 
 const READER = "core/onescrape";
 const PAGE_CHARS_MAX = 12_000;
