@@ -81,7 +81,7 @@ export interface Leg {
   readonly status: number;
   /** Why it did not answer; null if it did. */
   readonly failure: FailureKind | null;
-  /** The vendor's message about a fault that only the operator can fix, with our key removed. Never shown to callers. */
+  /** The vendor's message about a fault that is not the caller's, with our key removed. Never shown to callers. */
   readonly refusal?: string;
   /** The start, in epoch milliseconds; absent in legs from earlier releases. */
   readonly startedAtMs?: number;

@@ -102,7 +102,10 @@ function variablesFor(asked: string, catalog: Catalog): readonly string[] {
 
 /** Why a call failed or was refused: the vendor's refusal, or what would enable the call. */
 function reasonOf({ attempts, code, asked, message = null }: FailedCall, catalog: Catalog): string | null {
-  const last = attempts.findLast(({ refusal }) => refusal !== undefined);
+  const last = attempts.findLast(
+    ({ refusal, reason }) =>
+      refusal !== undefined && FAILURES[reason as FailureKind].code === "upstream_not_configured",
+  );
   const adapter = catalog.adapters(LIVE).get(last?.vendor ?? "");
   if (last?.refusal !== undefined && adapter !== undefined)
     return sentence(adapter, { kind: last.reason as FailureKind, status: last.status, message: last.refusal });

@@ -32,7 +32,11 @@ test("failed calls are told with their attempts, refused ones with their reason,
   expect(await chat("tg_sk_unknown", "openai/gpt-5.4-nano")).toBe(401);
   const failed = await found("status=failed");
   expect(failed).toMatchObject([{ kind: "failed", account_id: account.accountId, status: 502, tags: ["team=red"] }]);
-  expect(failed[0]?.attempts).toMatchObject([{ vendor: "openai", model: "openai/gpt-5.4-nano" }, {}, {}]);
+  expect(failed[0]?.attempts).toMatchObject([
+    { vendor: "openai", model: "openai/gpt-5.4-nano", refusal: expect.any(String) },
+    {},
+    {},
+  ]);
   expect(await found("status=refused")).toMatchObject([{ kind: "refused", status: 404, code: "model_not_found" }]);
   expect(await found(`status=failed&account=${account.accountId}&tag=team=red`)).toHaveLength(1);
   expect(await found("status=failed&account=another")).toEqual([]);

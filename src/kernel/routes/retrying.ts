@@ -47,9 +47,9 @@ export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   return nextRoute === "once" ? tries.failures.filter(({ kind }) => kind === failure.kind).length === 1 : nextRoute;
 }
 
-/** Keeps the vendor's message if our key or account is at fault. Empty for a caller's own key, which only the caller can fix. */
+/** Keeps the vendor's message if the vendor, our key or our account is at fault. Empty for a caller's own key, which only the caller can fix. */
 function refusalIn({ kind, message, told }: AttemptFailure): Pick<Leg, "refusal"> {
-  if (FAILURES[kind].code !== "upstream_not_configured" || told !== undefined) return {};
+  if (FAILURES[kind].fault !== "provider" || told !== undefined) return {};
   return { refusal: message.slice(0, REFUSAL_CHARS_MAX) };
 }
 

@@ -89,11 +89,11 @@ describe("a caller who leaves", () => {
       socket.destroy();
     }
     await eventually(async () => ((await gateway.heldCents(account)) === 0 ? true : undefined), "the holds to end");
-    const charges = (await gateway.transactions(account)).length;
-    await eventually(
-      async () => ((await gateway.balanceCents(account)) === 100 - 2 * charges ? true : undefined),
-      "the books",
-    );
+    // The last calls may be charged after the holds were read.
+    await eventually(async () => {
+      const charges = (await gateway.transactions(account)).length;
+      return (await gateway.balanceCents(account)) === 100 - 2 * charges ? true : undefined;
+    }, "the books");
     expect(await gateway.doctor()).toEqual([]);
   });
 });
