@@ -1,5 +1,5 @@
 // agentfax: sends a document as a fax. The merchant charges per page, at most for `pages` pages.
-import { action, defineAdapter, paidBy, z } from "#adapter";
+import { action, defineAdapter, like, paidBy, z } from "#adapter";
 
 const CENTS_A_PAGE = 20;
 const PAGES_MAX = 10;
@@ -19,10 +19,9 @@ export default defineAdapter({
       description: "Sends a document as a fax to any phone number, at 20 cents a page; at most 10 pages.",
       keywords: "fax; send a fax; fax a PDF; office that only takes fax; send papers",
       params: z.strictObject({
-        to: z
-          .string()
-          .regex(/^\+[1-9]\d{6,14}$/, "must be a number as +14155550123")
-          .describe("The fax number with its country, as +14155550123."),
+        to: like(/^\+[1-9]\d{6,14}$/, "must be a number as +14155550123").describe(
+          "The fax number with its country, as +14155550123.",
+        ),
         file_url: z
           .url({ protocol: /^https?$/ })
           .max(2_000)

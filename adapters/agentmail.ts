@@ -1,13 +1,9 @@
 // AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it. The wire
 // format follows the vendor's specification. Unsure: our cost; we assume the sale price.
-import { action, bearer, defineAdapter, domainName, needsOne, optional, withRules, z } from "#adapter";
+import { action, bearer, defineAdapter, domainName, like, needsOne, optional, withRules, z } from "#adapter";
 
 /** Text for a mail header must not contain line breaks. */
-const line = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .regex(/^[^\p{Cc}\u2028\u2029]*$/u, "must be one line");
+const line = (max: number) => like(/^[^\p{Cc}\u2028\u2029]*$/u, "must be one line", max);
 const inbox_id = z.email().describe("Address of a mailbox of yours");
 const body = {
   text: optional(z.string().min(1).max(1_000_000), "The mail as text"),
@@ -63,10 +59,7 @@ export default defineAdapter({
       effect: "write",
       params: z.strictObject({
         username: optional(
-          z
-            .string()
-            .max(64)
-            .regex(/^[A-Za-z0-9]+([._+-][A-Za-z0-9]+)*$/, "must be the part of an address before the @"),
+          like(/^[A-Za-z0-9]+([._+-][A-Za-z0-9]+)*$/, "must be the part of an address before the @", 64),
           "What stands before the @; chosen for you where it is not given",
         ),
         domain: optional(domainName, "A domain that is verified with the vendor; agentmail.to where it is not given"),

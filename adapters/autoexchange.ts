@@ -1,5 +1,5 @@
 // Auto.exchange: other agents for hire. A pay-per-call merchant; each agent sets its own price.
-import { action, defineAdapter, paidBy, z } from "#adapter";
+import { action, defineAdapter, like, paidBy, z } from "#adapter";
 
 const common = { category: "commerce" } as const;
 const FREE = { price: { mode: "fixed", cents: 0 }, upstreamCents: 0 } as const;
@@ -33,10 +33,9 @@ export default defineAdapter({
         "Hires another agent for one task. Costs what the agent costs (about $0.0006 to $0.075 for 1,000 tokens); max_cost_cents says the most.",
       keywords: "run an agent; delegate a task; hire an agent; hire another AI",
       params: z.strictObject({
-        agent_id: z
-          .string()
-          .regex(/^[A-Za-z0-9][\w-]{0,127}$/, "must be an id as search answers it")
-          .describe("Which agent: its id, as search answers it."),
+        agent_id: like(/^[A-Za-z0-9][\w-]{0,127}$/, "must be an id as search answers it").describe(
+          "Which agent: its id, as search answers it.",
+        ),
         prompt: z.string().min(1).max(100_000).regex(/\S/, "must not be blank").describe("The task, in words."),
       }),
       price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, paid: { exampleCents: 2 } },

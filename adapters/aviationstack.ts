@@ -1,8 +1,8 @@
 // AviationStack: flights with their status, delays, gates and times. Our cost is its public pay-per-call price; a plan may differ.
 // From memory: the names of most params.
-import { action, defineAdapter, keyInQuery, needsOne, optional, withRules, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, like, needsOne, optional, withRules, z } from "#adapter";
 
-const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);
+const code = (letters: RegExp, as: string) => like(letters, `must be as ${as}`);
 const airport = code(/^[A-Z]{3}$/, "LHR");
 
 export default defineAdapter({

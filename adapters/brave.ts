@@ -1,8 +1,8 @@
 // Brave Search: web pages and news from its own index, at the price listed on 2026-09-30.
-import { action, defineAdapter, keyHeader, optional, z } from "#adapter";
+import { action, defineAdapter, keyHeader, like, optional, z } from "#adapter";
 
 const FILTERS = "web|news|videos|faq|discussions|infobox|locations|query|summarizer";
-const filter = z.string().regex(new RegExp(`^(${FILTERS})(,(${FILTERS}))*$`));
+const filter = like(new RegExp(`^(${FILTERS})(,(${FILTERS}))*$`));
 const shared = {
   q: z
     .string()
@@ -11,11 +11,11 @@ const shared = {
     .refine((query) => query.trim().split(/\s+/).length <= 50, "must have at most 50 words")
     .describe("What to look for, up to 400 characters and 50 words"),
   offset: optional(z.int().min(0).max(9), "Which page of results, from 0 to 9"),
-  country: optional(z.string().regex(/^([A-Za-z]{2}|[Aa][Ll][Ll])$/), "Where results come from: two letters, or ALL"),
-  search_lang: optional(z.string().regex(/^[A-Za-z]{2}(-[A-Za-z]+)?$/), "Language of the results, such as en"),
-  ui_lang: optional(z.string().regex(/^[A-Za-z]{2}-[A-Za-z]{2}$/), "Language of the answer's own words, such as en-US"),
+  country: optional(like(/^([A-Za-z]{2}|[Aa][Ll][Ll])$/), "Where results come from: two letters, or ALL"),
+  search_lang: optional(like(/^[A-Za-z]{2}(-[A-Za-z]+)?$/), "Language of the results, such as en"),
+  ui_lang: optional(like(/^[A-Za-z]{2}-[A-Za-z]{2}$/), "Language of the answer's own words, such as en-US"),
   freshness: optional(
-    z.string().regex(/^(p[dwmy]|\d{4}-\d\d-\d\dto\d{4}-\d\d-\d\d)$/),
+    like(/^(p[dwmy]|\d{4}-\d\d-\d\dto\d{4}-\d\d-\d\d)$/),
     "How new: pd (a day), pw (a week), pm (a month), py (a year) or YYYY-MM-DDtoYYYY-MM-DD",
   ),
   safesearch: optional(z.enum(["off", "moderate", "strict"]), "How much adult content is left out"),

@@ -4,7 +4,7 @@
 // is $12 per gigabyte, as its pages stated for the most expensive plan in 2026-07 (unsure: no bill has confirmed it). Without a key but
 // with a wallet, we use its pay-per-call access, which has another wire format (its x402 guide of 2026-07) and whose sessions end by
 // themselves when the paid time is over.
-import { action, defineAdapter, keyHeader, type PrepaidSpec, type ScriptContext, z } from "#adapter";
+import { action, defineAdapter, keyHeader, like, type PrepaidSpec, type ScriptContext, z } from "#adapter";
 
 const MINUTES_MAX = 360;
 const CENTS_A_MINUTE = 0.2;
@@ -211,7 +211,7 @@ export default defineAdapter({
           .default(true)
           .describe("It goes on when its client disconnects, for as long as is paid; false ends it then"),
         proxies: z
-          .strictObject({ country: z.string().regex(/^[A-Z]{2}$/, "must be two capital letters") })
+          .strictObject({ country: like(/^[A-Z]{2}$/, "must be two capital letters") })
           .optional()
           .describe("Its pages see an address of this country"),
       }),

@@ -1,7 +1,7 @@
 // code.storage: private git repositories, bought once. Each request carries a token that we sign, which names the repository and the
 // permissions; so does the URL that a caller clones from. The wire format comes from a client's source and tests, not from the vendor's own
 // documentation. Unsure: our cost of a repository; we assume the sale price.
-import { action, defineAdapter, jwt, type ScriptContext, z } from "#adapter";
+import { action, defineAdapter, jwt, like, type ScriptContext, z } from "#adapter";
 
 /** The token lifetime for our requests. */
 const REQUEST_SECONDS = 300;
@@ -47,10 +47,7 @@ export default defineAdapter({
         "Buys a private git repository, once and for good. Returns its id and a clone_url to clone from and push to for an hour.",
       effect: "write",
       params: z.strictObject({
-        name: z
-          .string()
-          .max(60)
-          .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be small letters, digits and dashes between them")
+        name: like(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be small letters, digits and dashes between them", 60)
           .optional()
           .describe("What its id begins with"),
       }),
@@ -78,11 +75,7 @@ export default defineAdapter({
         "Tells of a private git repository of yours, with a new clone_url to clone from and push to for an hour.",
       effect: "read",
       params: z.strictObject({
-        id: z
-          .string()
-          .max(100)
-          .regex(/^[a-z0-9-]+$/, "is no repository's id")
-          .describe("The id of codestorage/repo-create"),
+        id: like(/^[a-z0-9-]+$/, "is no repository's id", 100).describe("The id of codestorage/repo-create"),
       }),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 1,

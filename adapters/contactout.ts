@@ -1,6 +1,6 @@
 // ContactOut: searches people by occupation, finds contact details from a LinkedIn profile, and the person behind an email address.
 // From memory: our cost of its credits, which are sold by contract. Its wording comes from its own documentation.
-import { action, defineAdapter, keyHeaders, needsOne, optional, withRules, z } from "#adapter";
+import { action, defineAdapter, keyHeaders, like, needsOne, optional, withRules, z } from "#adapter";
 
 /** A profile in a search, an email address, a phone number, a check. */
 const [PROFILE_CENTS, EMAIL_CENTS, PHONE_CENTS, CHECK_CENTS] = [0.2, 8, 25, 1];
@@ -10,7 +10,7 @@ const PAGE_SIZE = 25;
 const text = z.string().min(1).max(500);
 const words = z.union([text, z.array(text).min(1).max(50)]);
 const ranges = z
-  .array(z.string().regex(/^\d{1,6}(_\d{1,6})?$/, "must be as 1_10 or 10"))
+  .array(like(/^\d{1,6}(_\d{1,6})?$/, "must be as 1_10 or 10"))
   .min(1)
   .max(20);
 const boolean = " AND, OR and NOT in brackets are understood";

@@ -1,5 +1,5 @@
 // CourtListener: dockets of U.S. federal cases and court opinions. A token is optional and raises the limits.
-import { action, defineAdapter, header, needsOne, withRules, z } from "#adapter";
+import { action, defineAdapter, header, like, needsOne, withRules, z } from "#adapter";
 
 const words = z.string().min(1).max(1_000);
 const day = z.iso.date();
@@ -7,9 +7,7 @@ const criteria = {
   q: words.describe("Words to search for; quotes, AND, OR, NOT and field:value are understood.").optional(),
   case_name: words.describe("Words of the case's name, such as Foo v. Bar.").optional(),
   docket_number: words.describe("The docket number, such as 1:24-cv-01234.").optional(),
-  court: z
-    .string()
-    .regex(/^[a-z0-9]{2,20}( [a-z0-9]{2,20}){0,49}$/, "must be court ids separated by spaces")
+  court: like(/^[a-z0-9]{2,20}( [a-z0-9]{2,20}){0,49}$/, "must be court ids separated by spaces")
     .describe("The id of a court, such as scotus or cand; several are separated by spaces.")
     .optional(),
   filed_after: day.describe("Filed on this day or later, YYYY-MM-DD.").optional(),

@@ -2,7 +2,7 @@
 // fields come from its public pages. From memory: its error messages, the media statuses other than `complete` and `failed`, and our cost
 // of a render: 50 cents per started minute, half of that at hd, twice at 4k. Files are passed as links that the vendor opens, so their
 // bytes are transferred only once.
-import { action, bearer, defineAdapter, exactlyOne, goesWith, optional, together, withRules, z } from "#adapter";
+import { action, bearer, defineAdapter, exactlyOne, goesWith, like, optional, together, withRules, z } from "#adapter";
 
 const YEAR_DAYS = 365;
 const RENDER_CENTS = 100;
@@ -14,7 +14,7 @@ const CHARACTERS_MAX = 1_000_000;
 const types = ["video/mp4", "video/quicktime", "video/x-matroska", "video/webm"] as const;
 const sounds = ["audio/mpeg", "audio/wav", "audio/x-wav", "audio/mp4", "audio/aac"] as const;
 const images = ["image/png", "image/jpeg", "image/webp"] as const;
-const id = z.string().regex(/^[A-Za-z0-9_-]{1,200}$/, "is no id");
+const id = like(/^[A-Za-z0-9_-]{1,200}$/, "is no id");
 const seconds = z.number().min(0).max(SECONDS_MAX.hd);
 const format = z.strictObject({
   aspectRatio: z.enum(["16:9", "9:16", "1:1", "4:5"]),

@@ -1,12 +1,9 @@
 // DripStack: newsletter posts sold one by one. A pay-per-call merchant; posts above one dollar are not bought.
-import { action, defineAdapter, paidBy, z } from "#adapter";
+import { action, defineAdapter, like, paidBy, z } from "#adapter";
 
 const common = { category: "open-data", effect: "read" } as const;
 const FREE = { ...common, price: { mode: "fixed", cents: 0 }, upstreamCents: 0 } as const;
-const name = z
-  .string()
-  .max(200)
-  .regex(/^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$/, "must be a name as search answers it");
+const name = like(/^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$/, "must be a name as search answers it", 200);
 const publication = name.describe(
   "The publication, as search answers it: publicationSlug, such as newsletter.doomberg.com.",
 );

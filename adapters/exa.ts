@@ -1,5 +1,5 @@
 // Exa: semantic search, page contents and cited answers, at the prices listed on 2026-11-10.
-import { action, defineAdapter, keyHeader, needsOne, noneWhen, notBoth, optional, withRules, z } from "#adapter";
+import { action, defineAdapter, keyHeader, like, needsOne, noneWhen, notBoth, optional, withRules, z } from "#adapter";
 
 const date = z
   .string()
@@ -47,10 +47,7 @@ const search = withRules(
       z.strictObject({ ...page, summary }),
       "What to return of each page found, such as {text: true}; summaries cost another cent for ten pages",
     ),
-    userLocation: optional(
-      z.string().regex(/^[A-Za-z]{2}$/),
-      "Two letters of the country that you ask from, such as US",
-    ),
+    userLocation: optional(like(/^[A-Za-z]{2}$/), "Two letters of the country that you ask from, such as US"),
     category: optional(z.enum(KINDS), "Only this kind; people and company take no dates and no excluded domains"),
     start_published_date: optional(date, "Only pages published since this ISO date"),
     end_published_date: optional(date, "Only pages published until this ISO date"),

@@ -1,11 +1,8 @@
 // The Federal Register: rules, proposed rules, notices and orders of the U.S. government. No key.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, like, noAuth, z } from "#adapter";
 
 const kind = z.enum(["RULE", "PRORULE", "NOTICE", "PRESDOCU"]);
-const slug = z
-  .string()
-  .max(150)
-  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be a slug such as environmental-protection-agency");
+const slug = like(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be a slug such as environmental-protection-agency", 150);
 const search = z
   .strictObject({
     term: z.string().min(1).max(500).describe("Words in the document; quotes keep words together.").optional(),
@@ -23,7 +20,7 @@ const search = z
     page: z.int().min(1).max(10_000).default(1).describe("The page, from 1; page times per_page up to 10,000."),
     order: z.enum(["relevance", "newest", "oldest"]).default("relevance").describe("The order."),
     fields: z
-      .array(z.string().regex(/^[a-z_]{1,60}$/))
+      .array(like(/^[a-z_]{1,60}$/))
       .min(1)
       .max(50)
       .describe("Only these fields of each document, such as title and html_url.")
@@ -89,11 +86,11 @@ export default defineAdapter({
         "One Federal Register document by its number, with the addresses of its text. Unknown ones are free.",
       keywords: "regulation text; rule by number; docket; executive order text",
       params: z.strictObject({
-        document_number: z
-          .string()
-          .max(40)
-          .regex(/^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$/, "must be a document number such as 2026-17211")
-          .describe("The document's number, such as 2026-17211."),
+        document_number: like(
+          /^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$/,
+          "must be a document number such as 2026-17211",
+          40,
+        ).describe("The document's number, such as 2026-17211."),
       }),
       request: { method: "GET", path: "/documents/{document_number}.json" },
       content: ["/document_number"],

@@ -1,12 +1,11 @@
 // FRED: economic data collected by the Federal Reserve Bank of St. Louis, with a free key. Its terms require the notice in the
 // descriptions. The wire format follows its documentation. From memory: its error messages.
-import { action, defineAdapter, keyInQuery, optional, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, like, optional, z } from "#adapter";
 
 const day = z.iso.date();
-const series_id = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,100}$/, "is no id of a series")
-  .describe("Id of the series, such as UNRATE or GDPC1");
+const series_id = like(/^[A-Za-z0-9._-]{1,100}$/, "is no id of a series").describe(
+  "Id of the series, such as UNRATE or GDPC1",
+);
 const times = {
   realtime_start: optional(day, "What was known from this day on; today unless set"),
   realtime_end: optional(day, "What was known until this day; today unless set"),

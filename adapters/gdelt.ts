@@ -1,5 +1,5 @@
 // GDELT: world news as it is published, and its volume. No key; one request every five seconds.
-import { action, defineAdapter, noAuth, notBoth, z } from "#adapter";
+import { action, defineAdapter, like, noAuth, notBoth, z } from "#adapter";
 
 const MOMENT = /^(....)(..)(..)(..)(..)(..)$/;
 const moment = z
@@ -15,9 +15,10 @@ const asked = {
     .min(3)
     .max(1_000)
     .describe('Words, "phrases", (a OR b), -word, and operators such as sourcecountry:france or domain:example.org.'),
-  timespan: z
-    .string()
-    .regex(/^[1-9]\d{0,3}(min|minutes?|h|hours?|d|days?|w|weeks?|m|months?|y|years?)$/, "must be as 15min, 24h or 7d")
+  timespan: like(
+    /^[1-9]\d{0,3}(min|minutes?|h|hours?|d|days?|w|weeks?|m|months?|y|years?)$/,
+    "must be as 15min, 24h or 7d",
+  )
     .describe("How far back to look: 15min, 24h, 7d, 3m. Left out, as are the dates: three months.")
     .optional(),
   startdatetime: moment.describe("Published at or after, YYYYMMDDHHMMSS in UTC.").optional(),

@@ -1,5 +1,5 @@
 // GovLaws: the current text of U.S. federal regulations. A pay-per-call merchant; its listed price is our cap.
-import { action, defineAdapter, paidBy, z } from "#adapter";
+import { action, defineAdapter, like, paidBy, z } from "#adapter";
 
 const common = { category: "records", effect: "read" } as const;
 const source = { source_system: "ecfr", currency: { reflects_current_text: true, as_of: "2026-11-20" } };
@@ -50,11 +50,9 @@ export default defineAdapter({
       description: "The current text of a regulation by its citation, with source and changes. An unknown one is free.",
       keywords: "text of a CFR section; citation lookup; regulation text; what a section of the law says",
       params: z.strictObject({
-        citation: z
-          .string()
-          .max(100)
-          .regex(/^\d{1,2} ?[A-Za-z.]{3,8} ?(§ ?)?[\w.() -]+$/, "must be as 12 CFR 1026.43")
-          .describe("The citation, such as 12 CFR 1026.43."),
+        citation: like(/^\d{1,2} ?[A-Za-z.]{3,8} ?(§ ?)?[\w.() -]+$/, "must be as 12 CFR 1026.43", 100).describe(
+          "The citation, such as 12 CFR 1026.43.",
+        ),
       }),
       price: { mode: "capped", cents: 5, paid: { exampleCents: 5 } },
       upstreamCents: 5,

@@ -1,11 +1,9 @@
 // KicksDB: sneakers and streetwear on StockX and GOAT: products, prices by size, sales. Our cost is its public pay-per-call price; a plan
 // may differ.
-import { action, defineAdapter, exactlyOne, keyHeader, optional, withRules, z } from "#adapter";
+import { action, defineAdapter, exactlyOne, keyHeader, like, optional, withRules, z } from "#adapter";
 
 const words = z.string().min(1).max(200);
-const market = z
-  .string()
-  .regex(/^[A-Z]{2}$/, "must be two letters such as US")
+const market = like(/^[A-Z]{2}$/, "must be two letters such as US")
   .default("US")
   .describe("Country of the market, two letters");
 const id = words.describe("Id or slug of the product");

@@ -1,6 +1,6 @@
 // Letta: agents that remember what they learn. An agent belongs to the payer who created it. The wire format follows the vendor's
 // specification. From memory: the models it offers, that an agent requires one, most error bodies, and our cost of a message.
-import { action, bearer, defineAdapter, optional, z } from "#adapter";
+import { action, bearer, defineAdapter, like, optional, z } from "#adapter";
 
 const id = "agent-0f1e2d3c-4b5a-4697-8877-665544332211";
 const common = { category: "memory", effect: "write", price: { mode: "fixed", cents: 1 } } as const;
@@ -25,9 +25,7 @@ export default defineAdapter({
       params: z.strictObject({
         name: optional(z.string().min(1).max(200), "Name of the agent"),
         // An agent requires a model; these are small ones that it offers (from memory).
-        model: z
-          .string()
-          .regex(/^[\w.-]+\/[\w.:/-]{1,100}$/, "must be as provider/model")
+        model: like(/^[\w.-]+\/[\w.:/-]{1,100}$/, "must be as provider/model")
           .default("openai/gpt-5.4-mini")
           .describe("The model that it thinks with, as provider/model"),
         memory_blocks: optional(
@@ -56,10 +54,9 @@ export default defineAdapter({
         "Says something to an agent of yours and returns its answer, the item whose message_type is assistant_message. One at a time.",
       keywords: "talk to an agent; chat with memory; stateful agent",
       params: z.strictObject({
-        agent_id: z
-          .string()
-          .regex(/^agent-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, "must be as agent-<uuid>")
-          .describe("Id of the agent"),
+        agent_id: like(/^agent-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, "must be as agent-<uuid>").describe(
+          "Id of the agent",
+        ),
         input: z.string().min(1).max(20_000).describe("What is said"),
       }),
       upstreamCents: 1,

@@ -1,5 +1,5 @@
 // Martin Estate: wine from a Napa winery, for adults in the United States. A merchant that is paid per purchase.
-import { defineAdapter, retailMerchant, z } from "#adapter";
+import { defineAdapter, like, retailMerchant } from "#adapter";
 
 export default defineAdapter(
   retailMerchant({
@@ -14,10 +14,9 @@ export default defineAdapter(
     slug: "cabernet-sauvignon-2021",
     item: {
       params: {
-        product: z
-          .string()
-          .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be a name as the catalog has it")
-          .describe("The wine, by its name in the catalog."),
+        product: like(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be a name as the catalog has it").describe(
+          "The wine, by its name in the catalog.",
+        ),
       },
       request: ({ product }) => ({ product_id: product }),
       example: { product: "cabernet-sauvignon-2021" },

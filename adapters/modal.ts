@@ -1,7 +1,7 @@
 // Modal: a machine for one task, paid for its whole lifetime at creation. It has no HTTP API: modal.helper.ts talks to it. Prices are those
 // of its price page, according to lists published in June 2026. A sandbox's cores and memory cost more than a function's, and are capped at
 // what is ordered here, so that the price per second is fixed.
-import { action, basic, defineAdapter, rule, withRules, z } from "#adapter";
+import { action, basic, defineAdapter, like, rule, withRules, z } from "#adapter";
 
 /** In cents per second: one core and one GiB, which every machine has, and the GPU on top. */
 const CORE = 0.003942;
@@ -63,10 +63,7 @@ const command = z
 /** As a program and its arguments. */
 const argv = (given: string | readonly string[]) => (typeof given === "string" ? ["sh", "-c", given] : given);
 
-const sandbox_id = z
-  .string()
-  .regex(/^sb-[A-Za-z0-9]{1,64}$/, "is no sandbox's id")
-  .describe("The sandbox_id of modal/create");
+const sandbox_id = like(/^sb-[A-Za-z0-9]{1,64}$/, "is no sandbox's id").describe("The sandbox_id of modal/create");
 const EXEC_SECONDS_MAX = 300;
 /** Extra time to start and end a command, and for the network. */
 const EXEC_MS_MORE = 30_000;
@@ -94,13 +91,11 @@ export default defineAdapter({
         "run code; code sandbox; container; gpu machine; python environment; virtual machine; train a model; graphics card; GPU; batch job; machine learning",
       effect: "write",
       params: withRules([...bounds], {
-        image: z
-          .string()
-          .max(255)
-          .regex(
-            /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
-            "must be the name of a public image, such as python:3.13-slim",
-          )
+        image: like(
+          /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
+          "must be the name of a public image, such as python:3.13-slim",
+          255,
+        )
           .default("python:3.13-slim")
           .describe("The name of a public image in a registry"),
         command: command

@@ -6,6 +6,7 @@ import {
   domainName,
   exactlyOne,
   keyHeaders,
+  like,
   needsOne,
   optional,
   together,
@@ -63,10 +64,7 @@ export default defineAdapter({
         "enrich a person; profile of a person; social profiles; work history; find out about someone; who invested; backers of a startup; raise money; background of a person; who is this person",
       params: withRules([exactlyOne("email", "phone", "social_media_url", "name"), together("company", "name")], {
         email: optional(z.email(), "Email address of the person"),
-        phone: optional(
-          z.string().regex(/^\+?[\d ()-]{7,25}$/, "must be a phone number"),
-          "Phone number of the person",
-        ),
+        phone: optional(like(/^\+?[\d ()-]{7,25}$/, "must be a phone number"), "Phone number of the person"),
         social_media_url: optional(page, "Address of a profile of the person's"),
         name: optional(words, "Name of the person, with company"),
         company: optional(words, "Company of the person, with name"),
@@ -93,10 +91,7 @@ export default defineAdapter({
         type: z.enum(["replies", "followers", "following", "followers,following"]).describe("What to look for"),
         social_media_url: optional(page, "Address of the profile or of the post"),
         username: optional(words, "Name of the profile"),
-        tweet_id: optional(
-          z.string().regex(/^\d{10,25}$/, "must be 10 to 25 digits"),
-          "Id of the post, for its replies",
-        ),
+        tweet_id: optional(like(/^\d{10,25}$/, "must be 10 to 25 digits"), "Id of the post, for its replies"),
         max_results: z.int().min(10).max(1_000).default(100).describe("The most people"),
       }),
       price: { mode: "fixed", cents: 30 },

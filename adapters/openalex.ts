@@ -1,5 +1,5 @@
 // OpenAlex: scholarly works and their authors. A free key is optional and raises the daily limit.
-import { action, defineAdapter, keyInQuery, notBoth, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, like, notBoth, z } from "#adapter";
 
 const listing = {
   search: z.string().min(1).max(1_000).describe("Words to search for.").optional(),
@@ -10,15 +10,10 @@ const listing = {
     .regex(/^[\w.-]+:.+$/, "must be field:value, several separated by commas")
     .describe("Conditions as field:value, separated by commas, such as publication_year:2024,type:article.")
     .optional(),
-  sort: z
-    .string()
-    .regex(/^[\w.]{1,60}(:(asc|desc))?(,[\w.]{1,60}(:(asc|desc))?){0,4}$/, "must be field or field:desc")
+  sort: like(/^[\w.]{1,60}(:(asc|desc))?(,[\w.]{1,60}(:(asc|desc))?){0,4}$/, "must be field or field:desc")
     .describe("The order, such as cited_by_count:desc.")
     .optional(),
-  select: z
-    .string()
-    .max(500)
-    .regex(/^\w+(,\w+)*$/, "must be fields separated by commas")
+  select: like(/^\w+(,\w+)*$/, "must be fields separated by commas", 500)
     .describe("Only these fields of each result, such as id,title,doi.")
     .optional(),
   per_page: z.int().min(1).max(50).default(25).describe("Results in an answer."),

@@ -1,12 +1,10 @@
 // Papercut: a roast of a profile, mailed as a postcard. A pay-per-call merchant, used after a free look-up of the profile.
-import { action, defineAdapter, neededWhen, noneWhen, paidBy, withRules, z } from "#adapter";
+import { action, defineAdapter, like, neededWhen, noneWhen, paidBy, withRules, z } from "#adapter";
 
 const common = { category: "commerce" } as const;
-const username = z
-  .string()
-  .max(64)
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "must be a name without @")
-  .describe("Whose profile it is, without @.");
+const username = like(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "must be a name without @", 64).describe(
+  "Whose profile it is, without @.",
+);
 const platform = z.enum(["x", "github", "linkedin", "instagram"]).default("x").describe("Where the profile is.");
 const line = (max: number) => z.string().min(1).max(max).regex(/\S/, "must not be blank");
 const address = z
@@ -17,10 +15,7 @@ const address = z
     city: line(100),
     state: line(50),
     zip: line(20),
-    country: z
-      .string()
-      .regex(/^[A-Z]{2}$/, "must be two capital letters")
-      .default("US"),
+    country: like(/^[A-Z]{2}$/, "must be two capital letters").default("US"),
   })
   .describe("Where a printed card is sent, in full.");
 const MESSAGE = "love the bio. shame about the commits.";

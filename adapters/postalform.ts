@@ -1,5 +1,5 @@
 // PostalForm: letters and postcards, printed and mailed. A merchant that is paid per order, after a free quote.
-import { action, defineAdapter, exactlyOne, paidBy, withRules, z } from "#adapter";
+import { action, defineAdapter, exactlyOne, like, paidBy, withRules, z } from "#adapter";
 
 const common = { category: "commerce" } as const;
 const CENTS_MAX = 20_000;
@@ -26,10 +26,11 @@ const order = withRules([exactlyOne("pdf", "letter")], {
   sender_address: address.describe("Whom it comes from."),
   recipient_name: line(100),
   recipient_address: address.describe("Where it is mailed to."),
-  pdf: z
-    .string()
-    .max(PDF_CHARACTERS_MAX)
-    .regex(/^(?:https:\/\/|data:application\/pdf;base64,)/, "must be an https address or data:application/pdf;base64,")
+  pdf: like(
+    /^(?:https:\/\/|data:application\/pdf;base64,)/,
+    "must be an https address or data:application/pdf;base64,",
+    PDF_CHARACTERS_MAX,
+  )
     .describe("The document: an https address that the merchant allows, or a data URL of a PDF.")
     .optional(),
   letter: line(20_000).describe("The letter as text, instead of a document.").optional(),
@@ -106,10 +107,9 @@ export default defineAdapter({
       description: "What has become of an order of printed mail that was bought here.",
       keywords: "order status; has my letter been mailed; tracking; has my letter arrived; where is my letter",
       params: z.strictObject({
-        order_id: z
-          .string()
-          .regex(/^[A-Za-z0-9][\w-]{0,127}$/, "must be an order_id as order answers it")
-          .describe("Of order's answer."),
+        order_id: like(/^[A-Za-z0-9][\w-]{0,127}$/, "must be an order_id as order answers it").describe(
+          "Of order's answer.",
+        ),
       }),
       requires: [{ kind: "order", param: "order_id" }],
       request: { method: "GET", path: "/orders/{order_id}" },

@@ -1,7 +1,7 @@
 // ProPublica's Nonprofit Explorer: U.S. nonprofits and their tax returns. No key.
-import { action, defineAdapter, needsOne, noAuth, withRules, z } from "#adapter";
+import { action, defineAdapter, like, needsOne, noAuth, withRules, z } from "#adapter";
 
-const states = z.string().regex(/^[A-Za-z]{2}$/, "must be two letters");
+const states = like(/^[A-Za-z]{2}$/, "must be two letters");
 const search = withRules([needsOne("q", "state", "ntee", "c_code")], {
   q: z.string().min(1).max(300).describe("Words of the name, or the city. Quotes keep words together.").optional(),
   state: states.describe("Two letters of a U.S. state or territory, such as TX.").optional(),
@@ -19,7 +19,7 @@ const search = withRules([needsOne("q", "state", "ntee", "c_code")], {
 });
 
 const ein = z
-  .union([z.string().regex(/^\d{2}-?\d{7}$/, "must be nine digits"), z.int().min(1).max(999_999_999)])
+  .union([like(/^\d{2}-?\d{7}$/, "must be nine digits"), z.int().min(1).max(999_999_999)])
   .describe("The employer identification number, with or without its dash, such as 14-2007220.");
 
 const common = {

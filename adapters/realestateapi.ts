@@ -1,6 +1,6 @@
 // RealEstateAPI: U.S. properties by location and features, their owners, values and comparable sales. The wire format follows its
 // specification.
-import { action, defineAdapter, keyHeader, needsOne, optional, withRules, z } from "#adapter";
+import { action, defineAdapter, keyHeader, like, needsOne, optional, withRules, z } from "#adapter";
 
 /** From memory: its plans are by contract, and no published plan charges more per record. */
 const RECORD_CENTS = 2;
@@ -20,12 +20,12 @@ const bounds = <S extends z.ZodType>(names: string, schema: S) =>
     ]),
   );
 
-const id = optional(z.string().regex(/^\d{1,18}$/, "must be digits"), "The vendor's id of the property");
+const id = optional(like(/^\d{1,18}$/, "must be digits"), "The vendor's id of the property");
 const address = optional(words, "Whole address: street, city, state and ZIP code");
 const parts = {
   ...each("house unit street city county", words, "A part of the address"),
-  state: optional(z.string().regex(/^[A-Z]{2}$/, "must be two letters such as VA"), "State, two letters"),
-  zip: optional(z.string().regex(/^\d{5}$/, "must have five digits"), "ZIP code, five digits"),
+  state: optional(like(/^[A-Z]{2}$/, "must be two letters such as VA"), "State, two letters"),
+  zip: optional(like(/^\d{5}$/, "must have five digits"), "ZIP code, five digits"),
 };
 const parcel = { apn: optional(words, "Parcel number; needs fips or county"), fips: optional(words, "FIPS code") };
 const corner = z.strictObject({ lat: z.number(), lon: z.number() });
@@ -112,7 +112,7 @@ const person = withRules(
     ...each("mail_address mail_unit mail_city mail_state mail_zip", words, "Where the person gets mail"),
     ...each("address unit city state zip", words, "Address of a property of the person's"),
     email: optional(z.email(), "Mail address of the person"),
-    phone: optional(z.string().regex(/^\d{10}$/, "must have ten digits"), "Phone number of the person, ten digits"),
+    phone: optional(like(/^\d{10}$/, "must have ten digits"), "Phone number of the person, ten digits"),
     match_requirements: optional(
       z.strictObject({ phones: z.boolean().optional(), emails: z.boolean().optional() }),
       "What a match has to have",

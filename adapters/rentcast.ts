@@ -1,6 +1,6 @@
 // RentCast: U.S. property records, listings for sale and rent, estimates of value and rent, and markets by ZIP code. The wire format
 // follows its specification, except for ranges and errors, which are from memory, as is our cost.
-import { action, defineAdapter, keyHeader, needsOne, optional, withRules, z } from "#adapter";
+import { action, defineAdapter, keyHeader, like, needsOne, optional, withRules, z } from "#adapter";
 
 /** From memory: the price of a request beyond the quota in the most expensive plan. */
 const REQUEST_CENTS = 20;
@@ -9,11 +9,11 @@ const words = z.string().min(1).max(200);
 /** From memory: `min:max`, with `*` for an open end; several are joined by `|`. */
 const range = (of: string) =>
   optional(
-    z.string().regex(/^[\d.*]+(:[\d.*]+)?(\|[\d.*]+(:[\d.*]+)?)*$/, "must be as 3, 2:4, *:500000 or 2|4"),
+    like(/^[\d.*]+(:[\d.*]+)?(\|[\d.*]+(:[\d.*]+)?)*$/, "must be as 3, 2:4, *:500000 or 2|4"),
     `${of}: a number, or a range as 2:4, with * for an open end`,
   );
 
-const zipCode = z.string().regex(/^\d{5}$/, "must have five digits");
+const zipCode = like(/^\d{5}$/, "must have five digits");
 const spot = {
   address: optional(words, "Whole address as Street, City, State, Zip"),
   latitude: optional(z.number().min(-90).max(90), "With longitude, instead of an address"),
@@ -23,7 +23,7 @@ const kinds = ["Single Family", "Condo", "Townhouse", "Manufactured", "Multi-Fam
 const place = {
   ...spot,
   city: optional(words, "City; upper and lower case count"),
-  state: optional(z.string().regex(/^[A-Z]{2}$/, "must be two letters such as TX"), "State, two letters"),
+  state: optional(like(/^[A-Z]{2}$/, "must be two letters such as TX"), "State, two letters"),
   zipCode: optional(zipCode, "ZIP code, five digits"),
   radius: optional(z.number().positive().max(100), "Miles around the address or the point"),
   propertyType: optional(z.enum([...kinds, "Land"]), "Kind of property"),

@@ -1,7 +1,7 @@
 // SearXNG: a metasearch engine on the operator's own server. The wire format follows its documentation. From memory: the error body.
-import { action, defineAdapter, noAuth, optional, z } from "#adapter";
+import { action, defineAdapter, like, noAuth, optional, z } from "#adapter";
 
-const names = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._-]*(,[\p{L}\p{N} ._-]+)*$/u);
+const names = like(/^[\p{L}\p{N}][\p{L}\p{N} ._-]*(,[\p{L}\p{N} ._-]+)*$/u);
 
 export default defineAdapter({
   name: "SearXNG",
@@ -29,7 +29,7 @@ export default defineAdapter({
         ),
         engines: optional(names.max(200), "Only these engines, separated by commas, such as duckduckgo,wikipedia"),
         language: optional(
-          z.string().regex(/^(all|auto|[a-z]{2,3}(-[A-Za-z]{2,4})?)$/),
+          like(/^(all|auto|[a-z]{2,3}(-[A-Za-z]{2,4})?)$/),
           "Language of the results, such as en or pt-BR; all for any",
         ),
         time_range: optional(z.enum(["day", "week", "month", "year"]), "How new, at engines that know"),

@@ -1,7 +1,7 @@
 // SEC EDGAR: company filings with the U.S. Securities and Exchange Commission. It requires callers to identify themselves.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, like, noAuth, z } from "#adapter";
 
-const cikText = z.string().regex(/^(CIK)?(?=\d{1,10}$)0*[1-9]\d*$/, "must be a number of up to ten digits");
+const cikText = like(/^(CIK)?(?=\d{1,10}$)0*[1-9]\d*$/, "must be a number of up to ten digits");
 const cik = z.union([cikText, z.int().min(1).max(9_999_999_999)]).describe("The filer's CIK number, such as 320193.");
 const bare = (given: string | number) => String(given).replace(/^(CIK)?0*/, "");
 const padded = (given: string | number) => bare(given).padStart(10, "0");
@@ -10,7 +10,7 @@ const indexOf = ({ date: day }: { date: string }) => {
   return { file: `${day.slice(0, 4)}/QTR${quarter}/master.${day.replaceAll("-", "")}.idx` };
 };
 const day = (words: string) => z.iso.date().describe(`Filed on this day or ${words}, YYYY-MM-DD.`).optional();
-const formTypes = z.string().regex(/^[A-Z0-9][A-Z0-9 -]*(,[A-Z0-9][A-Z0-9 -]*)*$/, "must be root types, as 10-K,8-K");
+const formTypes = like(/^[A-Z0-9][A-Z0-9 -]*(,[A-Z0-9][A-Z0-9 -]*)*$/, "must be root types, as 10-K,8-K");
 const fulltext = z
   .strictObject({
     q: z.string().min(1).max(1_000).describe("Words or a quoted phrase in the filing; also cik:... or ticker:..."),
@@ -25,9 +25,9 @@ function between(p: z.infer<typeof fulltext>) {
   if (p.startdt === undefined && p.enddt === undefined) return p;
   return { ...p, startdt: p.startdt ?? "2001-01-01", enddt: p.enddt ?? "2999-12-31", dateRange: "custom" };
 }
-const numbered = z.string().regex(/^(\d{10}-\d\d-\d{6}|\d{18})$/);
-const file = z.string().regex(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be the name of a file of the filing");
-const tag = z.string().regex(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
+const numbered = like(/^(\d{10}-\d\d-\d{6}|\d{18})$/);
+const file = like(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be the name of a file of the filing");
+const tag = like(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 // The archive's store answers a request for a missing file as one without access.
 const absent = {

@@ -1,6 +1,17 @@
 // Tomba: work email addresses and phone numbers by name, company, page or profile, and verification of addresses. From memory: our cost,
 // and its answer if no person was found.
-import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, withRules, z } from "#adapter";
+import {
+  action,
+  defineAdapter,
+  domainName,
+  exactlyOne,
+  keyHeaders,
+  like,
+  needsOne,
+  optional,
+  withRules,
+  z,
+} from "#adapter";
 
 /** From memory: the price of a search and a check in its smallest plan; a phone number costs more. */
 const [SEARCH_CENTS, CHECK_CENTS, PHONE_CENTS] = [2, 1, 8];
@@ -116,10 +127,7 @@ export default defineAdapter({
           z.enum(["engineering", "sales", "finance", "hr", "it", "marketing", "operations", "management"]),
           "Only people of this department",
         ),
-        country: optional(
-          z.string().regex(/^[A-Z]{2}$/, "must be two letters such as US"),
-          "Only people of this country",
-        ),
+        country: optional(like(/^[A-Z]{2}$/, "must be two letters such as US"), "Only people of this country"),
         type: optional(z.enum(["personal", "generic"]), "Addresses of people, or of roles such as info@"),
         page: z.int().min(1).max(1_000).default(1).describe("Which page"),
         limit: z.literal([10, 20, 50]).default(10).describe("People on a page"),

@@ -1,9 +1,9 @@
 // The Internet Archive's Wayback Machine: past versions of web pages. No key.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, like, noAuth, z } from "#adapter";
 
 // From a year to a second: each part adds two digits.
 const MOMENT = /^(19|20)\d\d((0[1-9]|1[0-2])((0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])([0-5]\d([0-5]\d)?)?)?)?)?$/;
-const moment = z.string().regex(MOMENT, "must be YYYY, YYYYMM, YYYYMMDD or so on to YYYYMMDDhhmmss");
+const moment = like(MOMENT, "must be YYYY, YYYYMM, YYYYMMDD or so on to YYYYMMDDhhmmss");
 const target = z.string().min(3).max(2_000);
 const listed = target.refine((given) => /^[^\s\\]+$/.test(given), {
   error: "must be an address without spaces",
@@ -39,9 +39,7 @@ const snapshots = z
       .enum(["exact", "prefix", "host", "domain"])
       .describe("What counts as the address: it alone, all that begin with it, its host, its domain.")
       .optional(),
-    collapse: z
-      .string()
-      .regex(/^[a-z]{3,12}(:\d{1,2})?$/, "must be field or field:length")
+    collapse: like(/^[a-z]{3,12}(:\d{1,2})?$/, "must be field or field:length")
       .describe("One capture per value of a field, such as timestamp:8 for one a day, or digest.")
       .optional(),
   })

@@ -1,8 +1,8 @@
 // Wikidata: structured facts about things, and its query service. No key; it requires callers to identify themselves.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, like, noAuth, z } from "#adapter";
 
 const DAY_MS = 86_400_000;
-const language = z.string().regex(/^[a-z]{2,3}(-[a-z]{2,10}){0,2}$/, "must be a language code");
+const language = like(/^[a-z]{2,3}(-[a-z]{2,10}){0,2}$/, "must be a language code");
 const common = { category: "open-data", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 const tooSlow = /TimeoutException|Query timeout limit/;
 
@@ -61,10 +61,9 @@ export default defineAdapter({
       description: "All that Wikidata knows of one entity: labels, claims, links to articles. An unknown id is free.",
       keywords: "structured facts; knowledge graph; claims; properties of a thing; date of birth; capital of a country",
       params: z.strictObject({
-        id: z
-          .string()
-          .regex(/^[QPL][1-9]\d{0,11}$/, "must be as Q42, P31 or L7")
-          .describe("The entity's id: Q for things, P for properties, L for lexemes."),
+        id: like(/^[QPL][1-9]\d{0,11}$/, "must be as Q42, P31 or L7").describe(
+          "The entity's id: Q for things, P for properties, L for lexemes.",
+        ),
       }),
       request: { method: "GET", path: "/wiki/Special:EntityData/{id}.json", send: "none", redirectsMax: 2 },
       content: ["/entities"],

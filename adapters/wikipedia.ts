@@ -1,10 +1,8 @@
 // Wikipedia in all languages. No key; it requires callers to identify themselves.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, like, noAuth, z } from "#adapter";
 
 // It becomes part of a host name.
-const lang = z
-  .string()
-  .regex(/^(simple|[a-z]{2,3}(-[a-z]{2,10}){0,2})$/, "must be a language code")
+const lang = like(/^(simple|[a-z]{2,3}(-[a-z]{2,10}){0,2})$/, "must be a language code")
   .default("en")
   .describe("The language's code, such as en, de or zh-yue.");
 
@@ -68,11 +66,9 @@ export default defineAdapter({
       keywords:
         "encyclopedia article; biography; wiki page; summary of a topic; history of a place; life of a person; historical person",
       params: z.strictObject({
-        title: z
-          .string()
-          .max(255)
-          .regex(/^[^|#<>[\]{}\n]+$/, "must be one title, without | # < > [ ] { }")
-          .describe("The article's title, such as Ada Lovelace; redirects are followed."),
+        title: like(/^[^|#<>[\]{}\n]+$/, "must be one title, without | # < > [ ] { }", 255).describe(
+          "The article's title, such as Ada Lovelace; redirects are followed.",
+        ),
         lang,
       }),
       request: {

@@ -23,6 +23,7 @@ export {
   endpointParams,
   exactlyOne,
   goesWith,
+  like,
   neededWhen,
   needsOne,
   noneWhen,

@@ -145,11 +145,14 @@ export function optional<S extends z.ZodType>(schema: S, about: string) {
   return schema.optional().describe(about);
 }
 
+/** A text of this form, which `says` describes to callers. */
+export function like(form: RegExp, says?: string, lengthMax?: number) {
+  const text = lengthMax === undefined ? z.string() : z.string().max(lengthMax);
+  return text.regex(form, says);
+}
+
 /** A public host name without scheme, port or path. */
-export const domainName = z
-  .string()
-  .max(253)
-  .regex(/^([A-Za-z0-9-]+\.)+[A-Za-z]{2,}$/, "must be a domain such as example.com");
+export const domainName = like(/^([A-Za-z0-9-]+\.)+[A-Za-z]{2,}$/, "must be a domain such as example.com", 253);
 
 /** The params of an endpoint table: the name of the row, and the row's own params. */
 export function endpointParams(words: string) {
