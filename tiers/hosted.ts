@@ -1,6 +1,9 @@
 // Tools that some vendors run themselves, such as web search, for other vendors' models; the first configured source serves.
 import { defineHostedTools } from "#tier";
 
+/** Where most answers hold what was found. */
+const found = { listAt: "/results", url: "/url", title: "/title" };
+
 export default defineHostedTools({
   web_search: {
     about:
@@ -10,32 +13,21 @@ export default defineHostedTools({
       {
         action: "brave/search",
         params: ({ asked }) => ({ q: asked, count: 10 }),
+        ...found,
         listAt: "/web/results",
-        url: "/url",
-        title: "/title",
         text: "/description",
       },
       {
         action: "tavily/search",
         params: ({ asked }) => ({ query: asked, max_results: 10 }),
-        listAt: "/results",
-        url: "/url",
-        title: "/title",
+        ...found,
         text: "/content",
       },
-      {
-        action: "exa/search",
-        params: ({ asked }) => ({ query: asked, numResults: 10 }),
-        listAt: "/results",
-        url: "/url",
-        title: "/title",
-        text: "/text",
-      },
+      { action: "exa/search", params: ({ asked }) => ({ query: asked, numResults: 10 }), ...found, text: "/text" },
       {
         action: "linkup/search",
         params: ({ asked }) => ({ q: asked, outputType: "searchResults", maxResults: 10 }),
-        listAt: "/results",
-        url: "/url",
+        ...found,
         title: "/name",
         text: "/content",
       },
@@ -48,9 +40,8 @@ export default defineHostedTools({
       {
         action: "core/onescrape",
         params: ({ asked }) => ({ urls: [asked] }),
+        ...found,
         listAt: "/rows",
-        url: "/url",
-        title: "/title",
         text: "/content",
       },
     ],

@@ -26,6 +26,8 @@ function operated(wanted: SearchWanted, turn: Turn): string {
 }
 const isShort = (query: string, chars: number) => query.length <= chars && query.split(/\s+/).length <= 50;
 
+/** Where most answers hold what was found. */
+const found = { listAt: "/results", url: "/url", title: "/title" };
 const exa = (turn: Turn = {}, category?: string): SourceSpec => ({
   action: "exa/search",
   params: (wanted) => ({
@@ -39,9 +41,7 @@ const exa = (turn: Turn = {}, category?: string): SourceSpec => ({
       exclude_domains: wanted.excludeDomains,
     }),
   }),
-  listAt: "/results",
-  url: "/url",
-  title: "/title",
+  ...found,
   snippet: ({ highlights, text: page }) => first(highlights) ?? page,
   content: "/text",
   publishedAt: "/publishedDate",
@@ -54,9 +54,8 @@ const brave = (action: "search" | "news", turn: Turn = {}): SourceSpec => ({
     const freshness = wanted.since === null ? null : `${wanted.since}to${wanted.today}`;
     return { q, count: Math.min(wanted.count, 20), text_decorations: false, ...filled({ freshness }) };
   },
+  ...found,
   listAt: action === "news" ? "/results" : "/web/results",
-  url: "/url",
-  title: "/title",
   snippet: "/description",
   publishedAt: "/page_age",
 });
@@ -73,9 +72,7 @@ const tavily = (turn: Turn = {}, topic = "general"): SourceSpec => ({
       exclude_domains: wanted.excludeDomains,
     }),
   }),
-  listAt: "/results",
-  url: "/url",
-  title: "/title",
+  ...found,
   snippet: "/content",
   content: "/raw_content",
   publishedAt: "/published_date",
@@ -88,8 +85,7 @@ const linkup = (turn: Turn = {}): SourceSpec => ({
     maxResults: wanted.count,
     ...filled({ fromDate: wanted.since, includeDomains: placed(wanted, turn), excludeDomains: wanted.excludeDomains }),
   }),
-  listAt: "/results",
-  url: "/url",
+  ...found,
   title: "/name",
   snippet: "/content",
 });
@@ -107,9 +103,7 @@ const parallel = (turn: Turn = {}): SourceSpec => ({
       }),
     },
   }),
-  listAt: "/results",
-  url: "/url",
-  title: "/title",
+  ...found,
   snippet: ({ excerpts }) => first(excerpts),
   publishedAt: "/publish_date",
 });
@@ -120,18 +114,16 @@ const firecrawl = (turn: Turn = {}): SourceSpec => ({
     const query = operated(wanted, turn);
     return wanted.since === null && isShort(query, 500) ? { query, limit: Math.min(wanted.count, 10) } : null;
   },
+  ...found,
   listAt: "/data/web",
-  url: "/url",
-  title: "/title",
   snippet: "/description",
 });
 const fastcrw = (turn: Turn = {}): SourceSpec => ({
   action: "fastcrw/search",
   params: (wanted) =>
     wanted.since === null ? { query: operated(wanted, turn), limit: Math.min(wanted.count, 20) } : null,
+  ...found,
   listAt: "/data",
-  url: "/url",
-  title: "/title",
   snippet: "/description",
 });
 /** The operator's own server, which queries other engines; these understand the same operators. */
@@ -141,9 +133,7 @@ const searxng = (turn: Turn = {}): SourceSpec => ({
     const q = operated(wanted, turn);
     return wanted.since === null && isShort(q, 500) ? { q } : null;
   },
-  listAt: "/results",
-  url: "/url",
-  title: "/title",
+  ...found,
   snippet: "/content",
   publishedAt: "/publishedDate",
 });
@@ -185,9 +175,8 @@ const gdelt = (turn: Turn = {}): SourceSpec => ({
       ...filled({ startdatetime }),
     };
   },
+  ...found,
   listAt: "/articles",
-  url: "/url",
-  title: "/title",
   publishedAt: ({ seendate }) =>
     text(seendate).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"),
 });
