@@ -1,4 +1,5 @@
 // The gateway's clock, which tests can replace.
+import { setTimeout } from "node:timers/promises";
 
 export interface Clock {
   /** Whole milliseconds since the epoch: for windows, expiry, and people. */
@@ -24,44 +25,9 @@ export function steadyClock(clock: Clock): Clock {
   return { epochMs: () => Math.floor(startMs + clock.elapsedMs()), elapsedMs: () => clock.elapsedMs() };
 }
 
-const FRACTION_MS = 1 / 1_024;
-
-/** A clock that stands still until a test moves it. */
-export interface ManualClock extends Clock {
-  advance(ms: number): void;
-  setEpochMs(ms: number): void;
-}
-
-export function manualClock(startEpochMs: number): ManualClock {
-  let epochMs = startEpochMs;
-  let elapsedMs = 0;
-  return {
-    epochMs: () => epochMs,
-    elapsedMs: () => elapsedMs,
-    advance(ms) {
-      epochMs += ms;
-      elapsedMs += ms;
-    },
-    setEpochMs(ms) {
-      epochMs = ms;
-      // Real clocks are not set on the millisecond, so from now on times derived from the other clock have a fraction.
-      elapsedMs += FRACTION_MS;
-    },
-  };
-}
-
 /** Resolves after `ms`, or once the signal aborts. Does not keep the process alive. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const over = () => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", over);
-    resolve();
-  };
-  const timer = setTimeout(over, ms).unref();
-  signal.addEventListener("abort", over, { once: true });
-  if (signal.aborted) over();
-  return promise;
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal, ref: false }).catch(() => {});
 }
 
 /** The work's result; `late` where it takes longer than `msMax` or the signal is aborted. The end of either aborts the work's signal. */

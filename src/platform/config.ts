@@ -618,17 +618,6 @@ export const SETTINGS = {
 
 type Settings = typeof SETTINGS;
 
-/** Settings that let callers in without a key; they must not affect callers who are already signed in. */
-export const DOORS: readonly (keyof Settings)[] = [
-  "signup",
-  "oauth",
-  "oidcIssuer",
-  "mcpOrigins",
-  "x402PayTo",
-  "x402Models",
-  "x402Sandbox",
-];
-
 /** The parsed environment. Names are those of the table; times in ms, money in nano-USD. */
 export type Config = {
   readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { prepaidSessionCleanups } from "../../src/actions/run/prepaid-session-cleanups.ts";
 import { createPrepaidSessions } from "../../src/actions/run/prepaid-sessions.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
-import { manualClock, systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { nanoFromCents } from "../../src/core/money.ts";
 import type { AccountPayer } from "../../src/core/plan.ts";
 import type { FinalPart } from "../../src/core/route.ts";
@@ -24,6 +24,7 @@ import { newAccount, newKey } from "../money/ledger/requests.ts";
 import { startBrowserbase } from "../support/browserbase.ts";
 import { forFile } from "../support/for-file.ts";
 import type { TestAccount } from "../support/gateway.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const vendor = forFile(await startBrowserbase());

@@ -1,11 +1,11 @@
 // The thinking effort sent to each vendor's newest models: models that always think get the minimum, never an instruction not to think.
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../src/core/clock.ts";
 import { chatCompletions } from "../../src/models/formats/chat-completions/vendor.ts";
 import { generateContent } from "../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../src/models/formats/messages/vendor.ts";
 import type { Dialect } from "../../src/upstream/dialects/dialect.ts";
 import { asked, chatContext } from "../support/dialect-replay.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const DIALECTS: Readonly<Record<string, Dialect>> = {

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { TokenPrice } from "../../src/catalog/catalog.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { boundOf, costOfUsage, dearestWithin, priceAt, soldUsage } from "../../src/catalog/price.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import { usdPerMillionText } from "../../src/core/money.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { catalogOf, PLAY, priced, TODAY_MS, vendor } from "./catalog-of.ts";
 
 const HOUR_MS = 3_600_000;

@@ -4,8 +4,8 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.ts";
 import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "../../src/catalog/tier.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import { atOnce } from "../../src/core/slices.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 export const LIVE = { sandbox: false };
 export const PLAY = { sandbox: true };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { findUnitModel } from "../../src/catalog/find-model.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import { usdPerMillionText } from "../../src/core/money.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { anyServer, catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
 const KEYS = { MAKER_API_KEY: "k1", ROUTER_API_KEY: "k2", OTHER_API_KEY: "k3" };

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import { CatalogError } from "../../src/catalog/validate.ts";
-import { manualClock } from "../../src/core/clock.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 /** A complete OpenAI-compatible provider: nothing else needs to be written. */

@@ -6,10 +6,10 @@ import type { ModelEnd, ModelSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import { GatewayError, refusalIn } from "../../src/core/errors.ts";
 import { usdPerMillionText } from "../../src/core/money.ts";
 import { atOnce } from "../../src/core/slices.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 

@@ -5,8 +5,8 @@ import type { Catalog, Offer } from "../../src/catalog/catalog.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { modelsAnswer } from "../../src/catalog/price-answers.ts";
 import { beliefsAbout } from "../../src/catalog/spec.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import { atOnce } from "../../src/core/slices.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { FACTS_LIST } from "../support/price-list.ts";
 import { PLAY } from "./catalog-of.ts";
 

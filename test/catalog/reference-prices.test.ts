@@ -5,7 +5,7 @@ import type { ModelEnd } from "../../src/catalog/adapter.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { priceOn } from "../../src/catalog/price.ts";
 import { checkPrices, finder, isFault, priceListOf } from "../../src/catalog/price-check.ts";
-import { manualClock } from "../../src/core/clock.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { ENDS_LIST, PRICE_LIST } from "../support/price-list.ts";
 import { catalogOf, priced, vendor } from "./catalog-of.ts";
 

@@ -3,8 +3,8 @@ import { quoteCents } from "../../src/actions/run/action-price.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import type { Params } from "../../src/catalog/said.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import { usdPerMillionText } from "../../src/core/money.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 const KEYS = [

@@ -4,13 +4,13 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { installedOf } from "../../src/catalog/installed.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import { atOnce } from "../../src/core/slices.ts";
 import { tierDetails } from "../../src/edge/web/catalog-details.ts";
 import { measuredIn } from "../../src/edge/web/catalog-models.ts";
 import { tiersShown } from "../../src/edge/web/tiers-shown.ts";
 import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
 import { allowedPricing } from "../../src/money/accounts/allowed-models.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 /** No vendor configured; one vendor with vision models; one with only open models; several. */

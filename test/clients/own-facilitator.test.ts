@@ -8,7 +8,7 @@ import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Clock, manualClock, systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { GasWallet } from "../../src/edge/x402/gas-wallet.ts";
 import { type NodeRpc, nodeRpc } from "../../src/edge/x402/node-rpc.ts";
 import { openStores, type Stores } from "../../src/gateway/stores.ts";
@@ -17,6 +17,7 @@ import { keySigner } from "../../src/money/wallet/signer.ts";
 import { openWallet, type Wallet } from "../../src/money/wallet/wallet.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { type BaseChain, startBaseChain, USDC } from "./evm/base-chain.ts";
 
 const CENT = 10_000;

@@ -2,9 +2,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { compileCatalog } from "../../src/catalog/compile.ts";
-import { manualClock, systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { atOnce, eachInSlices, eachOf, inSlices, jsonOf, ownSlice, type Steps } from "../../src/core/slices.ts";
 import { catalogOf, LIVE, priced, vendor } from "../catalog/catalog-of.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 const STEPS = 100;
 const STEP_MS = 0.2;

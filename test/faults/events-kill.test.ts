@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { manualClock } from "../../src/core/clock.ts";
 import { openStores, type Stores } from "../../src/gateway/stores.ts";
 import { EventDispatcher, type EventDispatcherDeps } from "../../src/money/events/event-dispatcher.ts";
 import { createEventLog } from "../../src/money/events/event-log.ts";
@@ -16,6 +15,7 @@ import { holdRequest, newAccount, newKey } from "../money/ledger/requests.ts";
 import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { type MortalStores, mortalStores } from "../support/mortal-stores.ts";
 import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 

@@ -1,11 +1,11 @@
 // The end of a day with four gateways' ledgers over one Redis: a ceiling is exact on both sides of midnight, and so is a minute's window.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { manualClock } from "../../src/core/clock.ts";
 import { nano } from "../../src/core/money.ts";
 import type { ReserveOutcome, ReserveRequest, SharedLedger } from "../../src/money/ledger/model/ledger.ts";
 import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
 import type { RedisLink } from "../../src/platform/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../money/ledger/requests.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { anyRedis, type LentRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 // Processes cannot share a manual clock, so these are four connections of this process, whose clock replaces the server's.

@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, onTestFinished } from "vitest";
-import { manualClock, systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { PostingExport } from "../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../src/money/ledger/archive/sqlite.ts";
 import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
 import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { openLink, startRedis } from "../support/redis.ts";
 
 const redis = forFile(await startRedis());

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KEYS_PER_ACCOUNT_MAX, type KeyRow } from "../../src/core/account-rows.ts";
-import { manualClock } from "../../src/core/clock.ts";
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { accountBase, profileOf, secretKey } from "../../src/money/ledger/redis/rows.ts";
 import { sqliteLedger } from "../../src/money/ledger/sqlite/ledger.ts";
@@ -13,6 +12,7 @@ import { type Gate, openGate, type Seen } from "../money/accounts/gate.ts";
 import { redisStore } from "../money/ledger/redis/store.ts";
 import { holdRequest, newAccount, newKey } from "../money/ledger/requests.ts";
 import { openLedgerThread, START_MS } from "../money/ledger/store.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 const BEFORE = 6_000;

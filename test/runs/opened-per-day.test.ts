@@ -1,7 +1,6 @@
 // How many runs an account may open, on a real store.
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { manualClock } from "../../src/core/clock.ts";
 import { nano } from "../../src/core/money.ts";
 import { Runs } from "../../src/money/runs/runs.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/platform/records/sqlite-records.ts";
@@ -9,6 +8,7 @@ import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
 import { NO_BOUNDS } from "../money/ledger/store.ts";
 import { callerOf } from "../simulation/process.ts";
 import { folderForFile } from "../support/for-file.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 const DAY_MS = 86_400_000;
 const onBroken = (error: unknown) => console.error("the runs broke:", error);

@@ -8,7 +8,7 @@ import { keyHeader } from "../../src/catalog/adapter.ts";
 import type { Offer } from "../../src/catalog/catalog.ts";
 import type { ChatWire, DialectName } from "../../src/catalog/chat-wire.ts";
 import { compilePrice } from "../../src/catalog/price.ts";
-import { manualClock, systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import type { AttemptFailure, FinalPart } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
@@ -21,6 +21,7 @@ import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { eventually } from "../support/gateway.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const PNG = Buffer.from("\x89PNG\r\n\x1a\n and so on", "latin1");

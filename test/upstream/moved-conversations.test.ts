@@ -1,7 +1,8 @@
 // Conversations that have moved, as processes report them to each other.
 import { expect, it } from "vitest";
-import { manualClock, systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { createMovedConversations } from "../../src/upstream/moved-conversations.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 it("are told once, the newest state of each, and what was heard is told to nobody", () => {
   const [here, there] = [createMovedConversations(systemClock), createMovedConversations(systemClock)];

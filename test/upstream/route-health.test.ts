@@ -1,6 +1,5 @@
 // Which routes rest, for how long, and how they come back.
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../src/core/clock.ts";
 import type { FailureKind } from "../../src/core/failures.ts";
 import type { AttemptFailure, Candidate } from "../../src/core/route.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
@@ -8,6 +7,7 @@ import { retryAfterMs } from "../../src/upstream/classify.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 import { createRouteFailures } from "../../src/upstream/route-failures.ts";
 import { RouteHealth } from "../../src/upstream/route-health.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 function candidate(name: string): Candidate {
   return {

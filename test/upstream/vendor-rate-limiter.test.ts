@@ -1,8 +1,8 @@
 // The vendors' rate limiter: how many requests can leave in any period, which wait and how long, and the effect of a rest.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../src/core/clock.ts";
 import { createVendorRateLimiter, type NoPermit, type Permit } from "../../src/upstream/vendor-rate-limiter.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 const TEN_A_SECOND = { requests: 10, perMs: 1_000 };
 const PATIENT = { waitMsMax: 60_000 };

@@ -23,8 +23,6 @@ const ONE_BYTES_MAX = 64 * MIB;
 
 const FAILED = new Set<string | null>(["failed", "broken", "left_before_content"]);
 
-export type FailedCallFile = ReturnType<typeof openFailedCalls>;
-
 export interface FailedCallOptions {
   /** Processes of one machine may share it. */
   readonly file: string;

@@ -40,8 +40,6 @@ export function diskBounds(freeMibMin: number): DiskBounds {
   return { ...DISK_BOUNDS, freeBytesMin: freeMibMin * MIB };
 }
 
-export type DiskGuard = ReturnType<typeof guardDisk>;
-
 /** Watches the disk of `file`, and creates the ballast next to it if there is room. */
 export function guardDisk(file: string, bounds: DiskBounds) {
   const folder = dirname(file);

@@ -1,4 +1,5 @@
 // Framing for messages between processes of this machine: four bytes of length, one for the type, and text.
+import type { Socket } from "node:net";
 
 /** The maximum message. Both sides are ours, so a longer one is a bug and is not buffered. */
 export const FRAME_BYTES_MAX = 256 * 1_048_576;
@@ -55,4 +56,16 @@ export class FrameReader {
     this.#chunks = at < all.length ? [all.subarray(at)] : [];
     this.#bytes = all.length - at;
   }
+}
+
+/** Calls `onMessage` for each message that arrives. Destroys the socket if its bytes are none, or `onMessage` throws. */
+export function readFrames(socket: Socket, onMessage: (message: unknown) => void): void {
+  const reader = new FrameReader(onMessage);
+  socket.on("data", (chunk: Buffer) => {
+    try {
+      reader.push(chunk);
+    } catch {
+      socket.destroy();
+    }
+  });
 }

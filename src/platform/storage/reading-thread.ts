@@ -1,12 +1,11 @@
 // The event-loop side of the reading thread: runs long queries without blocking the loop or writers.
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import { GatewayError } from "../../core/errors.ts";
 import { THREAD_FLAGS } from "../../core/thread-flags.ts";
+import { unavailable } from "./thread-client.ts";
 
 /** The most queued queries; they come from people and reports, never from calls. */
 const WAITING_MAX = 32;
-const RETRY_AFTER_SECONDS = 5;
 
 export type Value = string | number | null;
 export type ReadRow = Readonly<Record<string, Value>>;
@@ -40,14 +39,6 @@ interface Asking {
   reject(error: Error): void;
 }
 
-function unavailable(detail: string): GatewayError {
-  return new GatewayError("ledger_unavailable", {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    cause: new Error(detail),
-    nothingDone: true,
-  });
-}
-
 /** Reads `file`, which another thread of this process has open. The thread starts with the first query. */
 export function openReadingThread(file: string) {
   let waiting: Asking[] = [];
@@ -61,7 +52,7 @@ export function openReadingThread(file: string) {
     const left = waiting;
     waiting = [];
     rows = [];
-    for (const { reject } of left) reject(unavailable(detail));
+    for (const { reject } of left) reject(unavailable(detail, true));
   }
 
   function start(): Worker {
@@ -78,7 +69,7 @@ export function openReadingThread(file: string) {
         return;
       }
       const first = waiting.shift();
-      if (error !== null) first?.reject(unavailable(error));
+      if (error !== null) first?.reject(unavailable(error, true));
       else if (rows.length === 0) first?.resolve(value);
       else first?.resolve([...rows, ...(value as ReadRow[])]);
       rows = [];
@@ -91,8 +82,8 @@ export function openReadingThread(file: string) {
   }
 
   function put(question: Question): Promise<unknown> {
-    if (closed) return Promise.reject(unavailable("the store is closed"));
-    if (waiting.length >= WAITING_MAX) return Promise.reject(unavailable("too many reports are being made"));
+    if (closed) return Promise.reject(unavailable("the store is closed", true));
+    if (waiting.length >= WAITING_MAX) return Promise.reject(unavailable("too many reports are being made", true));
     worker ??= start();
     const asked = worker;
     return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import { exactVersion } from "../../core/version.ts";
-import { FrameReader, frameOf } from "./frames.ts";
+import { frameOf, readFrames } from "./frames.ts";
 import { openReadingThread } from "./reading-thread.ts";
 import { type SqliteThread, ThreadClient } from "./thread-client.ts";
 import type { FromThread, Hello, StoreNews, ToThread, Welcome } from "./wire.ts";
@@ -49,14 +49,7 @@ export async function openRemoteThread(options: RemoteThreadOptions): Promise<Sq
     else if (typeof message === "object" && message.kind === "fatal") client.break(new EndRequested(message.error));
     else client.hear(message as FromThread);
   };
-  const reader = new FrameReader((message) => hear(message as FromThread | Welcome));
-  socket.on("data", (chunk: Buffer) => {
-    try {
-      reader.push(chunk);
-    } catch {
-      socket.destroy();
-    }
-  });
+  readFrames(socket, (message) => hear(message as FromThread | Welcome));
   socket.on("error", (error) => greeted.reject(new Error(`the store's process cannot be reached: ${error.message}`)));
   socket.on("close", () => {
     const gone = new StoreGone();

@@ -44,7 +44,7 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
     clock,
     shared: serve !== null || start.sharing === "processes",
     onFatal,
-    ...(onNews === undefined ? {} : { onNews }),
+    onNews,
   });
   worker.on("message", (message: FromThread) => client.hear(message));
   worker.on("error", (error) => client.break(error instanceof Error ? error : new Error(String(error))));

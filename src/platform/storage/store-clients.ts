@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { exactVersion } from "../../core/version.ts";
-import { FRAME_BYTES_MAX, FrameReader, frameOf } from "./frames.ts";
+import { FRAME_BYTES_MAX, frameOf, readFrames } from "./frames.ts";
 import type { FromThread, Hello, OperationEntry, StoreNews, ToThread, Welcome } from "./wire.ts";
 
 /** The system's limit for socket paths; one more byte terminates them. */
@@ -125,16 +125,9 @@ export class StoreClients {
       this.#others.set(client, socket);
       say({ kind: "ready", operations: entries });
     };
-    const reader = new FrameReader((message) => {
+    readFrames(socket, (message) => {
       if (owner === null) greet(message as Hello);
       else onMessage(client, message as ToThread);
-    });
-    socket.on("data", (chunk: Buffer) => {
-      try {
-        reader.push(chunk);
-      } catch {
-        socket.destroy();
-      }
     });
     socket.on("error", () => {});
     socket.on("close", () => {

@@ -40,26 +40,11 @@ const nothing = (): void => {};
 /** How the reading thread shortens a long log. */
 const WRITE_LOG = new URL("./write-log.ts", import.meta.url);
 
-export interface SqliteThread {
-  /**
-   * True if new work can be taken on, and only this process uses the store: what it decides itself and then sends is done in the order of
-   * its calls.
-   */
-  admits(): boolean;
-  /** The clock whose time goes with each batch. */
-  readonly clock: Clock;
-  unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
-  /** The rows of a long `SELECT`, read on a separate connection; the file must be shared with readers or processes. */
-  ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
-  /** The answer of an inquiry, read the same way. */
-  inquire(inquiry: URL, argument: unknown): Promise<unknown>;
-  /** Writes a consistent, durable copy to `path`. Rejects if it exists. */
-  backup(path: string): Promise<void>;
-  /** Sends a text to every process that shares the store, including this one. */
-  tell(text: string): void;
-  /** Commits the queue; then closes the database and ends the thread, if it is this process's own. */
-  close(): Promise<void>;
-}
+/** The storage thread, local or remote, as its users see it. */
+export type SqliteThread = Pick<
+  ThreadClient,
+  "admits" | "clock" | "unit" | "ask" | "inquire" | "backup" | "tell" | "close"
+>;
 
 export interface ThreadPort {
   /** Throws if a message is too long to send. */
@@ -78,7 +63,7 @@ export interface ThreadClientParts {
   /** The store is permanently broken: everything was rejected, and the process should exit. */
   readonly onFatal: (error: Error) => void;
   /** For processes that share the store. */
-  readonly onNews?: (news: StoreNews) => void;
+  readonly onNews?: ((news: StoreNews) => void) | undefined;
 }
 
 interface Waiting {
@@ -99,19 +84,15 @@ interface Unsynced {
 type Pending = Pick<PromiseWithResolvers<void>, "resolve" | "reject">;
 
 /** `nothingDone`: the thread did not get the operation, or reported that it rolled it back. */
-function unavailable(detail: string, nothingDone: boolean): GatewayError {
+export function unavailable(detail: string, nothingDone: boolean): GatewayError {
   const cause = new Error(detail);
   return new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause, nothingDone });
 }
 
-export class ThreadClient implements SqliteThread {
-  readonly #port: ThreadPort;
-  readonly #entries: readonly OperationEntry[];
+export class ThreadClient {
+  /** The clock whose time goes with each batch. */
   readonly clock: Clock;
-  readonly #shared: boolean;
-  readonly #onFatal: (error: Error) => void;
-  readonly #onNews: (news: StoreNews) => void;
-  readonly #reading: ReadingThread;
+  readonly #parts: ThreadClientParts;
   #queue: Waiting[] = [];
   /** Something in the queue must be sent. */
   #isPressing = false;
@@ -137,19 +118,15 @@ export class ThreadClient implements SqliteThread {
   #isLeaving = false;
   readonly #backups: Pending[] = [];
 
-  constructor({ port, entries, reading, clock, shared, onFatal, onNews = () => {} }: ThreadClientParts) {
-    this.#port = port;
-    this.#entries = entries;
-    this.#reading = reading;
-    this.clock = clock;
-    this.#shared = shared;
-    this.#onFatal = onFatal;
-    this.#onNews = onNews;
+  constructor(parts: ThreadClientParts) {
+    this.#parts = parts;
+    this.clock = parts.clock;
   }
 
   unit<Ops extends Operations>(name: string): UnitCaller<Ops> {
     const numbers = new Map<string, number>();
-    for (const [number, entry] of this.#entries.entries()) if (entry.unit === name) numbers.set(entry.name, number);
+    for (const [number, entry] of this.#parts.entries.entries())
+      if (entry.unit === name) numbers.set(entry.name, number);
     return ((operation: string, argument: unknown, manner: Manner = {}) => {
       const number = numbers.get(operation);
       if (number !== undefined) return this.#call(number, argument, manner);
@@ -157,8 +134,12 @@ export class ThreadClient implements SqliteThread {
     }) as never;
   }
 
+  /**
+   * True if new work can be taken on, and only this process uses the store: what it decides itself and then sends is done in the order of
+   * its calls.
+   */
   admits(): boolean {
-    if (this.#shared || this.#low || this.#broken !== null || this.#closing !== null) return false;
+    if (this.#parts.shared || this.#low || this.#broken !== null || this.#closing !== null) return false;
     return this.#queue.length + this.#patient.length < QUEUE_MAX / 2;
   }
 
@@ -166,7 +147,7 @@ export class ThreadClient implements SqliteThread {
     if (onFailed !== undefined) return this.#sendWithNext(number, argument, onFailed);
     if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message, true));
     if (this.#closing !== null) return Promise.reject(unavailable("the store is closed", true));
-    const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
+    const room = this.#parts.entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
     if (this.#queue.length + this.#patient.length >= room)
       return Promise.reject(unavailable("too many operations wait", true));
     return new Promise((resolve, reject) => {
@@ -219,7 +200,7 @@ export class ThreadClient implements SqliteThread {
   }
 
   /** Its caller can use no answer before it is on disk. */
-  readonly #canWait = ({ number, mayBeLost }: Waiting) => !mayBeLost && this.#entries[number]?.isShort === true;
+  readonly #canWait = ({ number, mayBeLost }: Waiting) => !mayBeLost && this.#parts.entries[number]?.isShort === true;
 
   /** One caller alone waits for these operations, and can use no answer before they are on disk. */
   #isLone(running: readonly Waiting[]): boolean {
@@ -248,7 +229,7 @@ export class ThreadClient implements SqliteThread {
       // thread close descriptors whose numbers may be reused by then.
       if (this.#closing === null || !this.#isIdle || this.#isLeaving) return;
       this.#isLeaving = true;
-      void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
+      void this.#parts.reading.close().then(() => this.#parts.port.post({ kind: "close" }));
       return;
     }
     const running = this.#queue.length <= countMax ? this.#queue : this.#queue.slice(0, countMax);
@@ -258,7 +239,7 @@ export class ThreadClient implements SqliteThread {
     const isLate = this.#isIdle && behind.length === 0 && this.#isLone(running);
     const batch: Batch = { epochMs: this.clock.epochMs(), elapsedMs: this.clock.elapsedMs(), calls, isLate };
     try {
-      this.#port.post(JSON.stringify(batch));
+      this.#parts.port.post(JSON.stringify(batch));
     } catch (error) {
       // Too long to serialize or send, usually because of a single operation: nothing was done, so split the batch.
       if (running.length > 1) return this.#send(running.length >> 1);
@@ -281,15 +262,15 @@ export class ThreadClient implements SqliteThread {
       if (message.error === null) waiting?.resolve();
       else waiting?.reject(new Error(message.error));
     } else if (message.kind === "long-log") this.#writeLog(message.descriptor);
-    else if (message.kind !== "ready") this.#onNews(message);
+    else if (message.kind !== "ready") this.#parts.onNews?.(message);
   }
 
   /** If it is not possible now, the thread asks again. */
   #writeLog(descriptor: number): void {
     const written = (fatal: string | null) => {
-      if (this.#broken === null) this.#port.post({ kind: "log-written", fatal });
+      if (this.#broken === null) this.#parts.port.post({ kind: "log-written", fatal });
     };
-    this.#reading.inquire(WRITE_LOG, descriptor).then(
+    this.#parts.reading.inquire(WRITE_LOG, descriptor).then(
       (fatal) => written(fatal as string | null),
       () => written(null),
     );
@@ -325,26 +306,31 @@ export class ThreadClient implements SqliteThread {
     if (this.#isPressing || this.#closing !== null) this.#schedule();
   }
 
+  /** The rows of a long `SELECT`, read on a separate connection; the file must be shared with readers or processes. */
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]> {
-    return this.#reading.ask(text, values);
+    return this.#parts.reading.ask(text, values);
   }
 
+  /** The answer of an inquiry, read the same way. */
   inquire(inquiry: URL, argument: unknown): Promise<unknown> {
-    return this.#reading.inquire(inquiry, argument);
+    return this.#parts.reading.inquire(inquiry, argument);
   }
 
+  /** Writes a consistent, durable copy to `path`. Rejects if it exists. */
   backup(path: string): Promise<void> {
     if (this.#broken !== null) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
       this.#backups.push({ resolve, reject });
-      this.#port.post({ kind: "backup", path });
+      this.#parts.port.post({ kind: "backup", path });
     });
   }
 
+  /** Sends a text to every process that shares the store, including this one. */
   tell(text: string): void {
-    if (this.#broken === null && this.#closing === null) this.#port.post({ kind: "tell", text });
+    if (this.#broken === null && this.#closing === null) this.#parts.port.post({ kind: "tell", text });
   }
 
+  /** Commits the queue; then closes the database and ends the thread, if it is this process's own. */
   close(): Promise<void> {
     if (this.#broken !== null) return Promise.resolve();
     this.#closed ??= new Promise((resolve, reject) => {
@@ -377,8 +363,8 @@ export class ThreadClient implements SqliteThread {
     this.#queue = [];
     this.#patient = [];
     this.#unsynced = [];
-    this.#port.cut();
-    void this.#reading.close();
-    this.#onFatal(error);
+    this.#parts.port.cut();
+    void this.#parts.reading.close();
+    this.#parts.onFatal(error);
   }
 }

@@ -5,10 +5,11 @@ import { createExtractor, type PageReading } from "../../../src/actions/composit
 import { createHostPace } from "../../../src/actions/composites/pages/host-pace.ts";
 import { matchesGlob, pagesOfSite } from "../../../src/actions/composites/pages/site-map.ts";
 import { readableChars } from "../../../src/actions/composites/pages/yield.ts";
-import { bounded, manualClock, systemClock } from "../../../src/core/clock.ts";
+import { bounded, systemClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { cpuMsOf } from "../../support/cpu-time.ts";
 import { eventually } from "../../support/gateway.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { READS_HERE } from "./page-reading.ts";
 
 const never = new AbortController().signal;

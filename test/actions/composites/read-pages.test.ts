@@ -5,7 +5,8 @@ import { askRung, noteAsked, PageReader } from "../../../src/actions/composites/
 import type { RungParts } from "../../../src/actions/composites/pages/read-rung.ts";
 import type { InnerAnswer, WantedCall } from "../../../src/catalog/local-action.ts";
 import type { PageLadderSpec, RungCall, RungSpec } from "../../../src/catalog/page-ladder.ts";
-import { type Clock, manualClock, systemClock } from "../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { READS_NOTHING } from "./page-reading.ts";
 

@@ -2,9 +2,9 @@
 import { expect, it } from "vitest";
 import { SourceCalls } from "../../../src/actions/composites/source-calls.ts";
 import type { InnerAnswer, LocalCall } from "../../../src/catalog/local-action.ts";
-import { manualClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { ZERO } from "../../../src/core/money.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 function callsWith(answer: (msMax: number | undefined) => InnerAnswer, msMax = 60_000) {
   const clock = manualClock(0);

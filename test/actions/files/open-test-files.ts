@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { openDiskStore } from "../../../src/actions/files/disk-store.ts";
 import type { FileStore } from "../../../src/actions/files/file-store.ts";
 import { createFiles, type Files } from "../../../src/actions/files/files.ts";
-import { type ManualClock, manualClock } from "../../../src/core/clock.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
+import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
 
 export interface TestFiles {
   readonly files: Files;

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FileStore, StoreLinks } from "../../../src/actions/files/file-store.ts";
 import { openS3Store, type S3Options } from "../../../src/actions/files/s3-store.ts";
-import { manualClock, systemClock } from "../../../src/core/clock.ts";
+import { systemClock } from "../../../src/core/clock.ts";
 import { folderForFile } from "../../support/for-file.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { BUCKET, KEYS, startS3, type TestS3 } from "./s3.ts";
 import { fileId, fileStoreContract, parts, whole } from "./store-contract.ts";
 

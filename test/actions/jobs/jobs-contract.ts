@@ -5,11 +5,12 @@ import { findJob, type JobRecord, putJob } from "../../../src/actions/jobs/job-r
 import { jobView } from "../../../src/actions/jobs/job-view.ts";
 import type { EndedJob, JobEnd, JobKind } from "../../../src/catalog/job-kind.ts";
 import type { ToldEvent } from "../../../src/catalog/local-action.ts";
-import { manualClock, systemClock } from "../../../src/core/clock.ts";
+import { systemClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Stores } from "../../../src/gateway/stores.ts";
 import { CENT, newAccount, newKey } from "../../money/ledger/requests.ts";
 import { eventually } from "../../support/gateway.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, PAYER, stepping } from "./stage.ts";
 
 const STEPS = 3;

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { foreignId, keepIssued } from "../../../src/actions/run/vendor-ids.ts";
 import type { ActionOffer } from "../../../src/catalog/catalog.ts";
-import { manualClock } from "../../../src/core/clock.ts";
 import type { Payer } from "../../../src/core/plan.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import { folderForFile } from "../../support/for-file.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 
 const DAY_MS = 86_400_000;

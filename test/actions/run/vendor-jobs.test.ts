@@ -4,11 +4,11 @@ import { keepVendorJob, vendorJob } from "../../../src/actions/run/vendor-jobs.t
 import type { PollSpec } from "../../../src/catalog/action.ts";
 import type { SoldAction } from "../../../src/catalog/catalog.ts";
 import type { InnerAnswer } from "../../../src/catalog/local-action.ts";
-import { manualClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { folderForFile, forFile } from "../../support/for-file.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const PAYER = { id: "acct:ada", sandbox: false } as const;
 const poll: PollSpec = { action: "status", param: "id", at: "/status", done: ["done"], failed: ["failed"] };

@@ -10,7 +10,6 @@ import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../.
 import type { Adapter } from "../../../src/catalog/catalog.ts";
 import type { LocalAction, LocalCall } from "../../../src/catalog/local-action.ts";
 import type { JsonObject } from "../../../src/catalog/said.ts";
-import { manualClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { jobIdOf } from "../../../src/core/ids.ts";
 import { type Nano, nano, nanoFromCents, ZERO } from "../../../src/core/money.ts";
@@ -27,6 +26,7 @@ import { failureOfKind, VendorFailure } from "../../../src/upstream/vendor-failu
 import { newAccount } from "../../money/ledger/requests.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { eventually } from "../../support/gateway.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { callsOf } from "../jobs/stage.ts";
 
 /** 2026-03-12 10:00 UTC. */

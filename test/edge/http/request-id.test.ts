@@ -1,7 +1,7 @@
 // Request ids are unique and sort by time, so that records stored under them lie together.
 import { expect, it } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { requestIds } from "../../../src/edge/http/request-id.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 it("ids are distinct, of one form, and grow with time", () => {
   const clock = manualClock(Date.UTC(2026, 10, 21));

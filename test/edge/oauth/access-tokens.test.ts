@@ -1,9 +1,9 @@
 // Access tokens alone: a signature is verified once, and the result expires with its key and its token.
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { accessTokenReader } from "../../../src/edge/oauth/access-tokens.ts";
 import type { SigningKeys } from "../../../src/edge/oauth/signing-keys.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const BASE = "https://gateway.example";
 const START_MS = Date.UTC(2026, 0, 1);

@@ -1,13 +1,13 @@
 // The authorization server's storage: how long entries last, single use, and that they exist only as long as the grant's key row.
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type ManualClock, manualClock } from "../../../src/core/clock.ts";
 import { adapterOf, keepClient, UNUSED_CLIENT_MS } from "../../../src/edge/oauth/adapter.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 import { folderForTest } from "../../support/for-file.ts";
+import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
 
 let folder: string;
 let thread: SqliteThread;

@@ -1,9 +1,9 @@
 // The keys that sign access tokens: a new one each month, the same in each process, none stored.
 import { createPrivateKey, sign, verify } from "node:crypto";
 import { expect, it } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { type PrivateJwk, type SigningKeys, signingKeys } from "../../../src/edge/oauth/signing-keys.ts";
 import { startTestGateway } from "../../support/gateway.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const NOVEMBER = Date.UTC(2026, 10, 23);
 const DECEMBER = Date.UTC(2026, 11, 1);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { NETWORKS } from "../../../src/catalog/networks.ts";
-import { type Clock, manualClock, systemClock } from "../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import { requirementsOf } from "../../../src/edge/x402/challenge.ts";
 import type { Facilitator } from "../../../src/edge/x402/facilitator.ts";
@@ -19,6 +19,7 @@ import { type Payment, readPayment } from "../../../src/edge/x402/read-payment.t
 import { openStores, type Stores } from "../../../src/gateway/stores.ts";
 import { keySigner, type Signer } from "../../../src/money/wallet/signer.ts";
 import { readConfig } from "../../../src/platform/config.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { PAY_TO } from "./chain.ts";
 import { keyWallet } from "./wallet.ts";
 

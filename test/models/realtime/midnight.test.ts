@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findRealtime } from "../../../src/catalog/find-model.ts";
-import { manualClock } from "../../../src/core/clock.ts";
 import type { GatewayRequest } from "../../../src/core/endpoint.ts";
 import { nano, nanoFromCents } from "../../../src/core/money.ts";
 import { execute } from "../../../src/kernel/execute.ts";
@@ -17,6 +16,7 @@ import { newAccount, newKey } from "../../money/ledger/requests.ts";
 import { openLedgerThread } from "../../money/ledger/store.ts";
 import { folderForFile, forFile } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { type Event, said } from "../../support/realtime.ts";
 import { CALLER, scriptedDeps } from "../../support/scripted-plan.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { AccountRow, KeyRow } from "../../../src/core/account-rows.ts";
-import { manualClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano } from "../../../src/core/money.ts";
 import { Authenticator } from "../../../src/money/accounts/authenticate.ts";
 import type { KeyBooks } from "../../../src/money/accounts/books.ts";
 import { keyHash, mintKey } from "../../../src/money/accounts/secrets.ts";
 import { createRequestWindows } from "../../../src/platform/limits/request-windows.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 /** Books that count lookups and can change without the authenticator's knowledge. */
 function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"]; missesPerMinute?: number } = {}) {

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PostedLeg } from "../../../src/core/account-rows.ts";
-import { type ManualClock, manualClock } from "../../../src/core/clock.ts";
 import type { Answer } from "../../../src/core/endpoint.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano, ZERO } from "../../../src/core/money.ts";
@@ -20,6 +19,7 @@ import type { Ledger } from "../../../src/money/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../../src/money/ledger/sqlite/ledger.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
+import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 

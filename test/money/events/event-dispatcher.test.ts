@@ -1,7 +1,6 @@
 // The dispatcher over a failing store: what it does while the records are unavailable, and what it sends once they are back.
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { EventDispatcher, type EventDispatcherDeps } from "../../../src/money/events/event-dispatcher.ts";
 import { createEventLog, OPERATOR } from "../../../src/money/events/event-log.ts";
 import { createWebhooks } from "../../../src/money/events/webhooks.ts";
@@ -11,6 +10,7 @@ import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 import { folderForTest } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
 
 const clock = manualClock(Date.UTC(2026, 0, 1));

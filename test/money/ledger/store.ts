@@ -2,13 +2,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Clock, type ManualClock, manualClock } from "../../../src/core/clock.ts";
+import type { Clock } from "../../../src/core/clock.ts";
 import type { Ledger, SharedLedger } from "../../../src/money/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../../src/money/ledger/sqlite/ledger.ts";
 import type { DiskBounds } from "../../../src/platform/storage/disk-guard.ts";
 import { openRemoteThread } from "../../../src/platform/storage/remote-thread.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
+import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
 
 /** What every ledger implementation provides for its tests. */
 export interface TestStore {

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { type CallRates, memoryRates } from "../../../src/platform/limits/call-rates.ts";
 import { redisRates } from "../../../src/platform/limits/redis-rates.ts";
 import { RATES_UNIT, threadRates } from "../../../src/platform/limits/thread-rates.ts";
@@ -12,6 +11,7 @@ import { openRemoteThread } from "../../../src/platform/storage/remote-thread.ts
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../../support/redis.ts";
 import type { MortalOperations } from "../storage/mortal-unit.ts";
 

@@ -1,7 +1,7 @@
 // Request windows: which callers pass, the headers they get, and the memory that a flood of keys takes.
 import { describe, expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { createRequestWindows, rateLimitHeaders } from "../../../src/platform/limits/request-windows.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const MINUTE = Date.UTC(2026, 10, 21, 12, 0, 0);
 

@@ -1,12 +1,12 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { FailedCallSearch } from "../../../src/core/usage-rows.ts";
 import { openFailedCalls } from "../../../src/platform/observe/failed-calls.ts";
 import { RequestRecord } from "../../../src/platform/observe/record.ts";
 import { folderForTest } from "../../support/for-file.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const START_MS = Date.UTC(2026, 4, 6, 12);
 const EVERYTHING: FailedCallSearch = {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import { createLog, type LogFormat, type LogLevel } from "../../../src/platform/observe/log.ts";
 import { RequestRecord } from "../../../src/platform/observe/record.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const TIME = "2026-01-02T03:04:05.678Z";
 

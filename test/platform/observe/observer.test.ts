@@ -1,12 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Leg } from "../../../src/core/route.ts";
 import { createLog, type LogLevel } from "../../../src/platform/observe/log.ts";
 import { METRICS, type MetricRow, metricType, showTotals } from "../../../src/platform/observe/metrics.ts";
 import { createObserver } from "../../../src/platform/observe/observer.ts";
 import type { RequestRecord } from "../../../src/platform/observe/record.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const CATALOG = new Set(["core/cheap", "acme/small", "acme/large"]);
 

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PREPAID_SESSIONS } from "../../../src/actions/run/prepaid-session-records.ts";
 import { UNCLOSED } from "../../../src/actions/sessions/box-cleanups.ts";
-import { manualClock } from "../../../src/core/clock.ts";
 import {
   type Cleanup,
   type CleanupBook,
@@ -19,6 +18,7 @@ import { redisRecords } from "../../../src/platform/records/redis-records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../../support/redis.ts";
 

@@ -1,8 +1,8 @@
 // The contract of every record store, for any backend. A store's test calls `recordsContract` with a function that opens one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ManualClock } from "../../../src/core/clock.ts";
 import type { PutRecord, Records } from "../../../src/platform/records/records.ts";
 import { sharedWindow } from "../../../src/platform/records/shared-window.ts";
+import type { ManualClock } from "../../support/manual-clock.ts";
 
 export interface TestRecords {
   readonly records: Records;

@@ -1,10 +1,10 @@
 // Records in Redis: the contract on one server and in a cluster, and the effects of crashes, lost answers and racing writers.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type ManualClock, manualClock } from "../../../src/core/clock.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { redisRecords } from "../../../src/platform/records/redis-records.ts";
 import type { RedisLink } from "../../../src/platform/storage/redis-link.ts";
 import { eventually } from "../../support/gateway.ts";
+import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
 import { openLink, REDIS_MS_MAX, type RedisServer, startRedis, startRedisCluster } from "../../support/redis.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { recordsContract } from "./contract.ts";

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Clock, manualClock } from "../../../src/core/clock.ts";
+import type { Clock } from "../../../src/core/clock.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openRemoteThread } from "../../../src/platform/storage/remote-thread.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { recordsContract } from "./contract.ts";
 
 const onFatal = (error: Error) => console.error("the store broke:", error);

@@ -1,10 +1,10 @@
 // A batch that is answered once it is on disk: one message instead of two, while nothing else is in progress.
 import { expect, test } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { StoreClients } from "../../../src/platform/storage/store-clients.ts";
 import { ThreadClient } from "../../../src/platform/storage/thread-client.ts";
 import type { Batch, BatchAnswer, FromThread, OperationEntry } from "../../../src/platform/storage/wire.ts";
 import { START_MS } from "../../money/ledger/store.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const REFUSED = expect.objectContaining({ code: "ledger_unavailable" });
 const turn = () => new Promise((resolve) => setImmediate(resolve));

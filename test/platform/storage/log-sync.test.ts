@@ -3,9 +3,9 @@ import fs, { writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { manualClock } from "../../../src/core/clock.ts";
 import { LogSync } from "../../../src/platform/storage/log-sync.ts";
 import { folderForTest } from "../../support/for-file.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 let folder: string;
 beforeEach(() => {

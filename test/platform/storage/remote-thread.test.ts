@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { type Clock, manualClock } from "../../../src/core/clock.ts";
+import type { Clock } from "../../../src/core/clock.ts";
 import { exactVersion, VERSION } from "../../../src/core/version.ts";
 import type { ReserveRequest } from "../../../src/money/ledger/model/ledger.ts";
 import { endHoldsOf, LEDGER_UNIT, sqliteLedger } from "../../../src/money/ledger/sqlite/ledger.ts";
@@ -18,6 +18,7 @@ import type { StoreNews, ToThread } from "../../../src/platform/storage/wire.ts"
 import { CENT, holdRequest, newAccount } from "../../money/ledger/requests.ts";
 import { NO_BOUNDS, START_MS } from "../../money/ledger/store.ts";
 import { folderForTest } from "../../support/for-file.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import type { MortalOperations } from "./mortal-unit.ts";
 
 const MORTAL = new URL("./mortal-unit.ts", import.meta.url);

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { manualClock, systemClock } from "../../../../src/core/clock.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
 import { type ExportOptions, PostingExport } from "../../../../src/money/ledger/archive/export.ts";
@@ -10,6 +10,7 @@ import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.t
 import type { SharedLedger } from "../../../../src/money/ledger/model/ledger.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
 import type { LedgerLink } from "../../../../src/money/ledger/redis/script.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { anyRedis, openLink } from "../../../support/redis.ts";
 import { CENT, charge, newAccount } from "../requests.ts";
 import { START_MS } from "../store.ts";

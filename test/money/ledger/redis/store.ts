@@ -1,8 +1,9 @@
 // Opens ledgers in a real Redis for tests, with a manual clock in place of the server's.
-import { manualClock } from "../../../../src/core/clock.ts";
+
 import { type Archive, NO_ARCHIVE } from "../../../../src/money/ledger/archive/archive.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
 import type { LedgerLink } from "../../../../src/money/ledger/redis/script.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { START_MS, type TestStore } from "../store.ts";
 
 const LEASE_MS = 60_000;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { manualClock } from "../../../../src/core/clock.ts";
 import { KEEP_MS, openSpool } from "../../../../src/money/ledger/spool/file.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { postRequest } from "../requests.ts";
 import { NO_BOUNDS, START_MS } from "../store.ts";
 

@@ -1,11 +1,12 @@
 // What callers and the ledger see of a Redis that is unavailable, slow or full. Titles name the rows of the failure table.
 import { describe, expect, it, onTestFinished } from "vitest";
-import { manualClock, systemClock } from "../../../../src/core/clock.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
 import { GatewayError } from "../../../../src/core/errors.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { PostOutcome, SharedLedger } from "../../../../src/money/ledger/model/ledger.ts";
 import { type Intent, intentIn, intentText } from "../../../../src/money/ledger/spool/intent.ts";
 import { eventually } from "../../../support/gateway.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { PATIENT_MS } from "../../../support/patience.ts";
 import { onlyAProcessShows } from "../../../support/process-fact.ts";
 import { CENT, legOf } from "../requests.ts";

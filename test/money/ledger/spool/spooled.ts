@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { type Clock, manualClock, systemClock } from "../../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../../src/core/clock.ts";
 import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
 import type { Ledger, SharedLedger } from "../../../../src/money/ledger/model/ledger.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
@@ -16,6 +16,7 @@ import {
 } from "../../../../src/money/ledger/spool/ledger.ts";
 import { openRedis, type RedisLink } from "../../../../src/platform/storage/redis-link.ts";
 import { eventually } from "../../../support/gateway.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { openLink, type RedisServer, type RedisSettings, startRedis } from "../../../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";

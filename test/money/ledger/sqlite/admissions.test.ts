@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { Ledger, ReserveRequest } from "../../../../src/money/ledger/model/ledger.ts";
 import type { Window } from "../../../../src/money/ledger/model/window-list.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { openSqliteThread } from "../../../../src/platform/storage/sqlite-thread.ts";
 import { folderForTest } from "../../../support/for-file.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import { NO_BOUNDS, openLedgerThread, START_MS } from "../store.ts";
 

@@ -1,7 +1,6 @@
 import { copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { Finding } from "../../../../src/money/ledger/model/ledger.ts";
 import type { Window } from "../../../../src/money/ledger/model/window-list.ts";
@@ -11,6 +10,7 @@ import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { folderForFile } from "../../../support/for-file.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { CENT, charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { fillLedger } from "../../../../bench/fill-ledger.ts";
-import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { folderForTest } from "../../../support/for-file.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { charge, newAccount, newKey } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 

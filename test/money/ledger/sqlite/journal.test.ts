@@ -2,7 +2,6 @@
 import { copyFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { ReserveRequest } from "../../../../src/money/ledger/model/ledger.ts";
 import type { Window } from "../../../../src/money/ledger/model/window-list.ts";
@@ -16,6 +15,7 @@ import { LedgerState } from "../../../../src/money/ledger/sqlite/state.ts";
 import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openShared } from "../../../../src/platform/storage/open-database.ts";
 import { folderForTest } from "../../../support/for-file.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { CENT, charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";

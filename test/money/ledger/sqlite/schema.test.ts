@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { LEDGER_SCHEMA } from "../../../../src/money/ledger/sqlite/schema.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { migrate, migratedTo } from "../../../../src/platform/storage/sqlite-unit.ts";
 import { folderForTest } from "../../../support/for-file.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
 import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";
