@@ -11,7 +11,7 @@ import { classify, retryAfterMs } from "./classify.ts";
 import { STREAM_ENCODINGS } from "./decoding.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream, framingOf } from "./event-stream.ts";
-import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
+import { Exchange, type ExchangeClocks, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
@@ -38,17 +38,17 @@ export interface ChatAttemptOptions {
  * may stay open for minutes, so it brings a buffer outside the pool.
  */
 function asStream(request: ExchangeRequest): ExchangeRequest {
-  const headers = { "accept-encoding": STREAM_ENCODINGS, ...request.headers };
-  if (typeof request.body !== "string") return { ...request, headers };
-  const body = Buffer.allocUnsafeSlow(Buffer.byteLength(request.body));
-  body.write(request.body);
-  return { ...request, headers, body };
+  const { body } = request;
+  if (typeof body !== "string") return { ...request, encodings: STREAM_ENCODINGS };
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body));
+  bytes.write(body);
+  return { ...request, encodings: STREAM_ENCODINGS, body: bytes };
 }
 
 /** A promise if the request must be signed or needs an access token; it rejects with VendorFailure. */
 type Asked = ExchangeRequest | Promise<ExchangeRequest>;
 
-class ChatAttempt implements Attempt, ExchangeListener {
+class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
   /** Created when a stream arrives, or when one was requested. */
@@ -72,12 +72,19 @@ class ChatAttempt implements Attempt, ExchangeListener {
   constructor(options: ChatAttemptOptions, sink: AnswerSink) {
     this.#options = options;
     this.#sink = sink;
-    const clocks = {
-      firstMsMax: options.firstTokenMsMax,
-      gapMsMax: () => (this.#closing > 0 ? END_MS_MAX : options.gapMsMax),
-      quiet: () => this.#closing > 0,
-    };
-    this.#exchange = new Exchange(this, clocks, options.clock);
+    this.#exchange = new Exchange(this, this, options.clock);
+  }
+
+  get firstMsMax(): number {
+    return this.#options.firstTokenMsMax;
+  }
+
+  gapMsMax(): number {
+    return this.#closing > 0 ? END_MS_MAX : this.#options.gapMsMax;
+  }
+
+  quiet(): boolean {
+    return this.#closing > 0;
   }
 
   /** Sends the request without keeping a reference. If it cannot even be sent, the attempt fails before this returns. */
@@ -132,12 +139,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
       this.#stream = new HeldBytes(this.#listener);
     } else {
       const framing = framingOf(type);
-      const { gather } = lane;
       if (framing !== null && stream) this.#stream = new EventStream(lane, this.#listener, framing);
-      else if (framing !== null && gather !== undefined) {
+      else if (framing !== null && lane.gather !== undefined) {
         const gathered = new GatheredAnswer();
         this.#gathered = gathered;
-        this.#stream = new EventStream({ reader: (out) => gather(gathered, out) }, this.#listener, framing);
+        this.#stream = new EventStream({ reader: lane.gather.bind(lane, gathered) }, this.#listener, framing);
       } else this.#body = new AnswerBody(headers);
     }
   }
@@ -233,7 +239,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     if (stream && lane.tell !== undefined) {
       const told = new EventStream(lane, this.#listener);
       this.#stream = told;
-      return told.tell(json, lane.tell);
+      return told.tell(json, lane);
     }
     const answer = this.#answerIn(json);
     if ("kind" in answer) {

@@ -93,8 +93,8 @@ export class EventStream {
   }
 
   /** Reads a JSON body in place of a stream: a whole answer, or a list of events. Throws EventTooLarge. */
-  tell(json: unknown, whole: NonNullable<Lane["tell"]>): void {
-    if (!Array.isArray(json)) return whole(json, this.#out);
+  tell(json: unknown, lane: Pick<Lane, "tell">): void {
+    if (!Array.isArray(json)) return lane.tell?.(json, this.#out);
     if (json.length > LISTED_EVENTS_MAX) throw new EventTooLarge(`it lists more than ${LISTED_EVENTS_MAX} events`);
     for (const event of json) {
       if (this.#out.over) return;

@@ -12,6 +12,8 @@ import { proxyFailureIn } from "./tunnel.ts";
 export interface ExchangeRequest extends Omit<UnsignedRequest, "keyless"> {
   /** Default: POST. */
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** The encodings that the answer may have. Default: `ENCODINGS`. */
+  readonly encodings?: string;
   /** The protocol to switch the connection to; after the switch, its bytes are the answer's data. */
   readonly upgrade?: "websocket";
   /**
@@ -95,8 +97,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   send(dispatcher: Pick<Dispatcher, "dispatch">, request: ExchangeRequest): void {
-    const { method = "POST", origin, path, body, upgrade } = request;
-    const headers = upgrade === undefined ? { "accept-encoding": ENCODINGS, ...request.headers } : request.headers;
+    const { method = "POST", origin, path, body, upgrade, encodings = ENCODINGS } = request;
+    const headers = upgrade === undefined ? { "accept-encoding": encodings, ...request.headers } : request.headers;
     const allowH2 = upgrade === undefined && request.ownConnection !== true ? undefined : false;
     const options: Dispatcher.DispatchOptions = {
       method,

@@ -66,7 +66,8 @@ export class HeldStream implements BytesOut {
   readonly #sink: AnswerSink;
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
-  readonly #ends = new Map<number, { readonly bytes: number; readonly write: () => Buffer }>();
+  /** Null until a choice finishes, as thousands of open streams have none. */
+  #ends: Map<number, { readonly bytes: number; readonly write: () => Buffer }> | null = null;
   /** The size of what is held, and of the largest event in it. */
   #heldBytes = 0;
   #largestBytes = 0;
@@ -151,6 +152,7 @@ export class HeldStream implements BytesOut {
     if (this.#over) return;
     if (!this.#closing) this.#closings++;
     this.#closing = true;
+    this.#ends ??= new Map();
     this.#ends.set(index, { bytes, write });
     this.#hold(bytes);
   }
@@ -160,8 +162,8 @@ export class HeldStream implements BytesOut {
     for (const held of this.#preamble) this.#ready.push(held);
     this.#preamble = [];
     if (!withEnds) return;
-    const ends = [...this.#ends.values()];
-    this.#ends.clear();
+    const ends = [...(this.#ends?.values() ?? [])];
+    this.#ends = null;
     for (const { write } of ends) this.#ready.push(write());
   }
 
@@ -199,7 +201,7 @@ export class HeldStream implements BytesOut {
       return;
     }
     this.#over = true;
-    const ends = [...this.#ends.values()].map(({ write }) => write());
+    const ends = [...(this.#ends?.values() ?? [])].map(({ write }) => write());
     const answer = { kind: "stream", tail: Buffer.concat([...this.#preamble, ...ends]) } as const;
     if (this.#empty === null || this.#committed) this.#sink.done(answer);
     else this.#sink.failed(emptyAnswer(this.#empty, answer));
@@ -227,7 +229,7 @@ export class HeldStream implements BytesOut {
 
   #tooMuch(message: string): void {
     this.#preamble = [];
-    this.#ends.clear();
+    this.#ends = null;
     this.fail(malformed(message));
   }
 
@@ -238,7 +240,7 @@ export class HeldStream implements BytesOut {
       // Another choice may continue after one has finished.
       this.release(!this.#endsEarly);
       this.#heldBytes = 0;
-      for (const { bytes } of this.#ends.values()) this.#heldBytes += bytes;
+      for (const { bytes } of this.#ends?.values() ?? []) this.#heldBytes += bytes;
     }
     this.#ready.push(event);
   }

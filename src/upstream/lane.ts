@@ -2,6 +2,7 @@
 import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../core/neutral.ts";
 import { jsonText } from "../core/raw-json.ts";
 import type { Counts, TokenUsage } from "../core/route.ts";
+import type { AnswerForm } from "./answer-form.ts";
 import type {
   ChatContext,
   Dialect,
@@ -11,7 +12,6 @@ import type {
   UpstreamBody,
   VendorError,
 } from "./dialects/dialect.ts";
-import { fitOf } from "./dialects/tool-fit.ts";
 import { EventWriter } from "./event-writer.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from "./media-links.ts";
@@ -39,7 +39,9 @@ export interface Lane {
   /** No mark within the stream ends it. */
   readonly endsWithBody?: boolean;
   /** The request field that is written last. */
-  readonly grows?: string;
+  readonly grows?: string | undefined;
+  /** Checks whole answers against the requested schema; null or absent: any will do. */
+  form?: AnswerForm | null;
   /** The usage that a faulty body reports; absent: unknown. */
   told?(json: unknown): Told | null;
   error(body: unknown): VendorError;
@@ -52,27 +54,6 @@ export interface CallerSide {
   readonly answers: AnswerCodec;
   /** The caller carries thoughts sealed; absent: as the vendor gives them. */
   readonly seal?: ThoughtSeal | undefined;
-}
-
-export function passingLane(
-  passing: Passing,
-  { body, sent }: Pick<CallerRequest, "body" | "sent">,
-  { context, told }: { readonly context: ChatContext; readonly told: NonNullable<Lane["told"]> },
-): Lane {
-  const links = passing.links?.(body, context, sent) ?? [];
-  return {
-    links,
-    told,
-    request(media) {
-      if (media === undefined) return passing.request(body, context, sent);
-      const whole = passing.withMedia?.(body, media) ?? body;
-      const bytes = sent && { ...sent, bytes: Buffer.from(jsonText(whole)) };
-      return passing.request(whole, context, bytes);
-    },
-    reader: (out) => passing.reader(context, out),
-    answer: (json) => passing.answer(json, context),
-    error: (json) => passing.error(json),
-  };
 }
 
 function blockText(block: AnswerBlock): string {
@@ -89,44 +70,106 @@ function textOf({ choices }: NeutralAnswer): string {
   return blocks.map(blockText).join("");
 }
 
-function translatingLane(
-  dialect: Dialect,
-  { asked, answers }: CallerSide,
-  context: ChatContext,
-  links: readonly MediaLink[],
-): Lane {
-  const { seal } = context;
-  return {
-    links,
-    endsWithBody: dialect.end === null,
-    grows: dialect.grows,
-    request(media) {
-      const whole = withMedia(asked.neutral(), links, media ?? null);
-      return dialect.request(seal === undefined ? whole : openedRequest(whole, seal), context);
-    },
-    reader: (out) => dialect.reader(context, new EventWriter(out, answers.encoder(), seal)),
-    answer(json) {
-      const read = json instanceof GatheredAnswer ? json : gathered(dialect, json, context);
-      if (read.failure !== null) return read.failure;
-      const answer = read.answer();
-      const empty = read.emptiness(answer);
-      const told = seal === undefined ? answer : sealedAnswer(answer, seal);
-      const { upstreamCostNano } = read;
-      const whole = { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
-      return empty === null ? whole : { ...whole, empty };
-    },
-    tell: (json, out) => dialect.reader(context, new EventWriter(out, answers.encoder(), seal)).whole(json),
-    gather: (answer, out) => dialect.reader(context, new EventWriter(out, answer)),
-    told: toldBy(dialect, context),
-    error: (body) => dialect.error(body),
-  };
-}
+/** Passes the caller's own wire through where `passing` is given, and translates the rest. A class, because a stream keeps it to its end. */
+class ChatLane implements Lane {
+  readonly links: readonly MediaLink[];
+  form: AnswerForm | null = null;
+  readonly #dialect: Dialect;
+  readonly #side: CallerSide;
+  readonly #context: ChatContext;
+  readonly #passing: Passing | null;
+  /** Answers are translated although the request is passed through. */
+  readonly #answersTranslated: boolean;
 
-function toldBy(dialect: Dialect, context: ChatContext): NonNullable<Lane["told"]> {
-  return (json) => {
-    const { usage } = gathered(dialect, json, context).answer();
+  constructor(
+    dialect: Dialect,
+    side: CallerSide,
+    context: ChatContext,
+    { passing, links }: { readonly passing: Passing | null; readonly links: readonly MediaLink[] },
+  ) {
+    this.#dialect = dialect;
+    this.#side = side;
+    this.#context = context;
+    this.#passing = passing;
+    this.links = links;
+    const { asked } = side;
+    // Tool calls pass through unchecked only from vendors whose calls are always valid. Requests with features that the neutral format
+    // lacks pass through anyway.
+    const isLax = () => asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
+    this.#answersTranslated = passing === null || context.wire.answersInParts === true || isLax();
+  }
+
+  get endsWithBody(): boolean {
+    return this.#dialect.end === null;
+  }
+
+  get grows(): string | undefined {
+    return this.#dialect.grows;
+  }
+
+  /** Whether names were changed is known only after the request is built. */
+  get #passes(): Passing | null {
+    const passing = this.#answersTranslated ? null : this.#passing;
+    return passing !== null && this.#context.tools?.renames === true && !passing.restoresNames ? null : passing;
+  }
+
+  request(media?: FetchedMedia): UpstreamBody {
+    const passing = this.#passing;
+    const context = this.#context;
+    const { asked } = this.#side;
+    if (passing === null) {
+      const whole = withMedia(asked.neutral(), this.links, media ?? null);
+      return this.#dialect.request(context.seal === undefined ? whole : openedRequest(whole, context.seal), context);
+    }
+    const { body, sent } = asked;
+    if (media === undefined) return passing.request(body, context, sent);
+    const whole = passing.withMedia?.(body, media) ?? body;
+    const bytes = sent && { ...sent, bytes: Buffer.from(jsonText(whole)) };
+    return passing.request(whole, context, bytes);
+  }
+
+  reader(out: HeldStream): StreamReader {
+    return this.#passes?.reader(this.#context, out) ?? this.#dialect.reader(this.#context, this.#writer(out));
+  }
+
+  #writer(out: HeldStream): EventWriter {
+    return new EventWriter(out, this.#side.answers.encoder(), this.#context.seal);
+  }
+
+  answer(json: unknown): UnaryAnswer {
+    const passing = json instanceof GatheredAnswer ? null : this.#passes;
+    const read = passing === null ? this.#translated(json) : passing.answer(json, this.#context);
+    return "kind" in read || this.form === null ? read : this.form.answer(read);
+  }
+
+  #translated(json: unknown): UnaryAnswer {
+    const { seal } = this.#context;
+    const read = json instanceof GatheredAnswer ? json : gathered(this.#dialect, json, this.#context);
+    if (read.failure !== null) return read.failure;
+    const answer = read.answer();
+    const empty = read.emptiness(answer);
+    const told = seal === undefined ? answer : sealedAnswer(answer, seal);
+    const { upstreamCostNano } = read;
+    const whole = { body: this.#side.answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
+    return empty === null ? whole : { ...whole, empty };
+  }
+
+  tell(json: unknown, out: HeldStream): void {
+    this.#dialect.reader(this.#context, this.#writer(out)).whole(json);
+  }
+
+  gather(answer: GatheredAnswer, out: HeldStream): StreamReader {
+    return this.#dialect.reader(this.#context, new EventWriter(out, answer));
+  }
+
+  told(json: unknown): Told | null {
+    const { usage } = gathered(this.#dialect, json, this.#context).answer();
     return usage === null ? null : { usage };
-  };
+  }
+
+  error(body: unknown): VendorError {
+    return (this.#passing ?? this.#dialect).error(body);
+  }
 }
 
 function tooMany(links: readonly MediaLink[]): string {
@@ -134,40 +177,18 @@ function tooMany(links: readonly MediaLink[]): string {
 }
 
 /** The lane of a call, or the reason why the dialect cannot serve it. */
-export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): Lane | string {
+export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext): Lane | string {
   const { asked } = side;
-  const context = { ...plain, tools: fitOf(plain, dialect.wire) };
-  const { passing } = dialect;
-  const isOwnForm = context.wire.takes?.responsesForm !== undefined;
-  if (passing === null || dialect.wire !== asked.wire || isOwnForm) {
-    const links = linksOf(asked.neutral(), context.wire.fetches ?? dialect.fetches);
+  const { wire } = context;
+  const passing = dialect.wire === asked.wire && wire.takes?.responsesForm === undefined ? dialect.passing : null;
+  if (passing === null) {
+    const links = linksOf(asked.neutral(), wire.fetches ?? dialect.fetches);
     if (links.length > LINKS_MAX) return tooMany(links);
     const why = dialect.unsupported(withMedia(asked.neutral(), links, null), context);
-    return why ?? translatingLane(dialect, side, context, links);
+    return why ?? new ChatLane(dialect, side, context, { passing, links });
   }
   const why = passing.unsupported?.(asked.body, context) ?? null;
   if (why !== null) return why;
-  const lane = passingLane(passing, asked, { context, told: toldBy(dialect, context) });
-  const { links = [] } = lane;
-  if (links.length > LINKS_MAX) return tooMany(links);
-  let translating: Lane | null = null;
-  const other = () => {
-    translating ??= translatingLane(dialect, side, context, links);
-    return translating;
-  };
-  // Tool calls pass through unchecked only from vendors whose calls are always valid. Requests with features that the neutral format lacks
-  // pass through anyway.
-  const isLax = asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
-  const isTranslated = context.wire.answersInParts === true || isLax;
-  // Whether names were changed is known only after the request is built.
-  const chosen = () => (isTranslated || (context.tools.renames && !passing.restoresNames) ? other() : lane);
-  return {
-    ...lane,
-    endsWithBody: dialect.end === null,
-    grows: dialect.grows,
-    reader: (out) => chosen().reader(out),
-    answer: (json) => (json instanceof GatheredAnswer ? other() : chosen()).answer(json),
-    tell: (json, out) => other().tell?.(json, out),
-    gather: (answer, out) => dialect.reader(context, new EventWriter(out, answer)),
-  };
+  const links = passing.links?.(asked.body, context, asked.sent) ?? [];
+  return links.length > LINKS_MAX ? tooMany(links) : new ChatLane(dialect, side, context, { passing, links });
 }

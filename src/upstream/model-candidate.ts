@@ -1,17 +1,18 @@
 // One vendor's way to serve a model of any kind: its dialect, its lane, and its attempts.
 import type { Dispatcher } from "undici";
 import type { Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
-import type { ChatWire } from "../catalog/chat-wire.ts";
+import type { ChatWire, DialectName } from "../catalog/chat-wire.ts";
 import type { Clock } from "../core/clock.ts";
 import type { FailureKind } from "../core/failures.ts";
 import type { CallerRequest, ThoughtSeal } from "../core/neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/route.ts";
 import type { Login } from "./access-tokens.ts";
+import { answerForm } from "./answer-form.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import type { ChatContext, Dialects, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
+import { ToolFit } from "./dialects/tool-fit.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
-import { formedLane } from "./formed-lane.ts";
 import { type KeptAnswer, keptAnswer } from "./kept-answer.ts";
 import { type CallerSide, type Lane, laneOf } from "./lane.ts";
 import type { FetchedMedia } from "./media-links.ts";
@@ -101,9 +102,8 @@ interface Way {
   readonly lane: Lane;
   readonly wire: ChatWire;
   readonly readOnMsMax: number;
-  readonly asked?: CallerRequest | null;
-  readonly unsent?: () => readonly string[];
-  readonly repaired?: () => boolean;
+  /** A chat call, and the dialect that its vendor speaks; null: a model sold by units. */
+  readonly chat: { readonly asked: CallerRequest; readonly dialect: DialectName } | null;
 }
 
 type AnyOffer = Pick<Offer, "adapter" | "healthKey" | "upstreamModel">;
@@ -139,11 +139,12 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   }
 
   unsent(): readonly string[] {
-    return this.#way.unsent?.() ?? NONE_UNSENT;
+    const { chat, wire } = this.#way;
+    return chat === null ? NONE_UNSENT : unsentOf(chat.asked, wire, chat.dialect);
   }
 
   repaired(): boolean {
-    return this.#way.repaired?.() ?? false;
+    return this.#way.lane.form?.isRepaired === true;
   }
 
   request(): UpstreamBody | null {
@@ -171,9 +172,10 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   }
 
   open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
-    const { lane, asked = null } = this.#way;
+    const { lane, chat } = this.#way;
     const { links = [] } = lane;
-    if (links.length === 0 || asked === null || this.#answer !== null) return this.#ask(sink, firstTokenMsMax);
+    if (links.length === 0 || chat === null || this.#answer !== null) return this.#ask(sink, firstTokenMsMax);
+    const { asked } = chat;
     const sandbox = this.offer.adapter.isSandbox === true;
     const { account = null } = this.#order;
     const { mediaFetcher } = this.#parts;
@@ -224,6 +226,8 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const { toolsDialect } = offer.wire;
   const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
   const wire = wireFor(order.asked, offer.wire, dialect);
+  const spoken = parts.dialects[dialect];
+  if (spoken === undefined) return `${dialect} is not spoken here`;
   const context: ChatContext = {
     upstreamModel: offer.upstreamModel,
     servedSlug: order.servedSlug,
@@ -234,29 +238,26 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
     outputTokensMax: order.outputTokensMax,
     spec: offer.chat,
     wire,
+    tools: new ToolFit(spoken.wire, wire),
     seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
     passed: answers.passed,
     unpriced: (counter) => parts.onUnpriced({ adapter: offer.adapter, counter }),
   };
-  const spoken = parts.dialects[dialect];
-  if (spoken === undefined) return `${dialect} is not spoken here`;
   const lane = laneOf(spoken, order, context);
   if (typeof lane === "string") return lane;
-  const formed = formedLane(lane, order, wire);
+  lane.form = answerForm(order, wire);
   const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
-  const unsent = () => unsentOf(order.asked, wire, dialect);
-  const { repaired } = formed;
-  return new Served(
-    offer,
-    order,
-    { lane: formed.lane, wire, readOnMsMax, asked: order.asked, unsent, repaired },
-    parts,
-  );
+  return new Served(offer, order, { lane, wire, readOnMsMax, chat: { asked: order.asked, dialect } }, parts);
 }
 
 export function unitCandidate(offer: UnitOffer, order: UnitOrder, parts: ModelCandidateParts): UnitCandidate {
   const { upstreamModel, spec } = offer;
   const { stream } = order.asked;
   const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
-  return new Served(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
+  return new Served(
+    offer,
+    { ...order, stream, contextTokens: 0 },
+    { lane, wire: {}, readOnMsMax: 0, chat: null },
+    parts,
+  );
 }

@@ -155,7 +155,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/platform/observe/request-log.ts": OWN,
   "src/platform/observe/redactor.ts":
     "reads one text of at most 256 KiB that an account has kept, once, by JSON.parse and three bounded expressions",
-  "src/upstream/formed-lane.ts":
+  "src/upstream/answer-form.ts":
     "reads one answer by JSON.parse, and once more what nearly-json.ts has made of one that is none, of at most 16,384 characters",
   "src/edge/x402/receipts.ts": OWN,
 };

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import type { AttemptFailure, FinalPart } from "../../src/core/route.ts";
 import { chatCompletionsPassing } from "../../src/models/formats/chat-completions/vendor.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
-import { passingLane } from "../../src/upstream/lane.ts";
+import type { Lane } from "../../src/upstream/lane.ts";
 import { chatContext } from "../support/dialect-replay.ts";
 
 const CONTEXT = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
-const LANE = passingLane(chatCompletionsPassing, { body: {} }, { context: CONTEXT, told: () => null });
+const LANE: Pick<Lane, "reader"> = { reader: (out) => chatCompletionsPassing.reader(CONTEXT, out) };
 
 function chunk(index: number, text: string | null, finish_reason: string | null = null): string {
   const delta = text === null ? {} : { content: text };

@@ -8,6 +8,7 @@ import { hashedName } from "../../src/core/short-name.ts";
 import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
 import { ResponsesCall } from "../../src/models/formats/responses/answers.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
+import { ToolFit } from "../../src/upstream/dialects/tool-fit.ts";
 import type { HeldStream } from "../../src/upstream/held-stream.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
 import { chatContext } from "../support/dialect-replay.ts";
@@ -385,7 +386,8 @@ describe("passing answers have the caller's names, and what only their wire has"
     const asked = { wire, body, usesTools: true } as unknown as CallerRequest;
     const options = { store: false, maxOutputTokens: null, seals: false, nowS: () => 0, onSocket: false };
     const { passed } = new ResponsesCall(body, options).answers({ id: "resp_1", createdS: 0, model: "m" });
-    const context = chatContext({ wire: { toolCalls: "strict" }, passed });
+    const strict = { toolCalls: "strict" } as const;
+    const context = chatContext({ wire: strict, passed, tools: new ToolFit(wire, strict) });
     const lane = laneOf(DIALECTS[wire], { asked, answers: {} as AnswerCodec }, context);
     if (typeof lane === "string") throw new Error(lane);
     expect(JSON.stringify(lane.request().body)).toContain(fitted);

@@ -1,5 +1,5 @@
 // Events that repeat in every call but for their id, their time and at most one text: recognized by bytes, so that only new ones are parsed.
-import type { EventTemplate } from "./event-template.ts";
+import { copies, type EventTemplate } from "./event-template.ts";
 
 /** What stands before the id, the time, and the text or the end: as the vendor sent it once, and as we passed it on. */
 export interface KnownEvent {
@@ -69,5 +69,7 @@ export function recognized({ came, sent, text }: KnownEvent, event: string, id: 
   if (text === null && textFrom < event.length) return null;
   const [outId = "", outCreated = "", outText = ""] = sent;
   const out = bytesOf(`${outId}${id}${outCreated}${event.slice(created, createdTo)}${outText}`);
-  return text === null ? out : { ...text, head: bytesOf(event.slice(0, textFrom)), outHead: out, outMiddle: null };
+  if (text === null) return out;
+  const [head, outHead] = copies(bytesOf(event.slice(0, textFrom)), out) as [Buffer, Buffer];
+  return { ...text, head, outHead, outMiddle: null };
 }

@@ -53,7 +53,8 @@ function changed(value: unknown, places: ToolPlaces, change: Change, holder: Jso
   }
   if (!isRecord(value)) return value;
   let copy: Json | null = null;
-  for (const [field, inside] of Object.entries(places)) {
+  for (const field of Object.keys(places)) {
+    const inside = places[field] as ToolPlaces;
     if (value[field] === undefined && typeof inside === "object") continue;
     const inner = changed(value[field], inside, change, value);
     if (inner === value[field]) continue;
@@ -69,26 +70,39 @@ function isList(places: ToolPlaces): places is readonly [ToolPlaces] {
 
 /** The tools of one call at one vendor. Reading answers depends on what `fitted` saw in the request; most calls have no tools. */
 export class ToolFit {
-  readonly #rules: ToolRules;
+  readonly #dialect: DialectName;
+  readonly #wire: ChatWire;
   /** Maps the vendor's names to the caller's. */
   #names: Map<string, string> | null = null;
   #ids: Set<string> | null = null;
 
-  constructor(dialect: DialectName, { takes: { toolIds } = {}, toolSchemas }: ChatWire) {
-    const rules = RULES[dialect];
+  constructor(dialect: DialectName, wire: ChatWire) {
+    this.#dialect = dialect;
+    this.#wire = wire;
+  }
+
+  /** Made when a request has tools, which most have not. */
+  #rules(): ToolRules {
+    const { takes: { toolIds } = {}, toolSchemas } = this.#wire;
+    const rules = RULES[this.#dialect];
     const ids = toolIds === undefined || toolIds === "none" ? rules.ids : toolIds;
-    this.#rules = { ...rules, ids, isPlain: rules.isPlain || toolSchemas === "plain" };
+    return { ...rules, ids, isPlain: rules.isPlain || toolSchemas === "plain" };
   }
 
   /** Returns the same body if nothing has to change. */
   fitted<Body>(body: Body, places: ToolPlaces): Body {
     let fittedIds: FittedIds | null = null;
+    let made: ToolRules | null = null;
+    const rules = () => {
+      made ??= this.#rules();
+      return made;
+    };
     const change: Change = (slot, value, holder) => {
-      if (slot === "name") return typeof value === "string" && value !== "" ? this.#name(value) : value;
+      if (slot === "name") return typeof value === "string" && value !== "" ? this.#name(value, rules()) : value;
       if (slot === "arguments") return value === undefined ? value : argumentsText(value);
-      if (slot === "schema") return isRecord(value) ? fittedSchema(value, this.#rules, holder.strict === true) : value;
+      if (slot === "schema") return isRecord(value) ? fittedSchema(value, rules(), holder.strict === true) : value;
       const id = wordOf(value);
-      fittedIds ??= new FittedIds(this.#rules.ids);
+      fittedIds ??= new FittedIds(rules().ids);
       const ids = fittedIds;
       if (slot === "thought" || slot === "ahead")
         return id === "" ? value : slot === "ahead" ? ids.ahead(id) : ids.of(id);
@@ -99,8 +113,8 @@ export class ToolFit {
     return changed(body, places, change, {}) as Body;
   }
 
-  #name(name: string): string {
-    const fitted = this.#rules.names.test(name) ? name : hashedName(name);
+  #name(name: string, { names }: ToolRules): string {
+    const fitted = names.test(name) ? name : hashedName(name);
     this.#names ??= new Map();
     this.#names.set(fitted, name);
     return fitted;

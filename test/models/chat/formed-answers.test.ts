@@ -2,7 +2,7 @@
 // more, and an answer without a schema stays as the vendor wrote it.
 import { expect, it } from "vitest";
 import { fitsSchema } from "../../../src/upstream/fits-schema.ts";
-import { mended } from "../../../src/upstream/formed-lane.ts";
+import { mended } from "../../../src/upstream/answer-form.ts";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";

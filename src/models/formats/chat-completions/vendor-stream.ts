@@ -83,7 +83,7 @@ class ChatCompletionsReader implements StreamReader {
   readonly #memory: Memory;
   #template: EventTemplate | null = null;
   /** Chunks with both content and a finish reason, by choice: held back, because more content may follow. */
-  readonly #held = new Map<number, Json>();
+  #held: Map<number, Json> | null = null;
   #bore = false;
 
   constructor(context: ChatContext, out: BytesOut) {
@@ -187,10 +187,13 @@ class ChatCompletionsReader implements StreamReader {
     if (finish === null) this.#out.raw(event, bearing ? "content" : "preamble");
     else {
       this.#template = null;
-      if (bearing && sent !== null) this.#held.set(index, sent);
+      if (bearing && sent !== null) {
+        this.#held ??= new Map();
+        this.#held.set(index, sent);
+      }
       // A finish reason without content has its own key, `~index`, beside a held chunk with content.
       this.#out.finish(bearing ? index : ~index, event.length, () => {
-        if (bearing) this.#held.delete(index);
+        if (bearing) this.#held?.delete(index);
         return event;
       });
     }
@@ -198,7 +201,7 @@ class ChatCompletionsReader implements StreamReader {
 
   /** More content follows a finish reason: releases the content held with it, and holds the reason until the end. */
   #goOn(index: number): void {
-    const held = this.#held.get(index);
+    const held = this.#held?.get(index);
     if (held === undefined) return;
     const part = (change: Json) => {
       const choices = listOf(held.choices).map((choice) => (isRecord(choice) ? { ...choice, ...change } : choice));
@@ -207,7 +210,7 @@ class ChatCompletionsReader implements StreamReader {
     const end = part({ delta: {} });
     this.#out.choice(index, false);
     this.#out.finish(index, end.length, () => end);
-    this.#held.delete(index);
+    this.#held?.delete(index);
     this.#out.raw(part({ finish_reason: null }), "content");
   }
 }
