@@ -1,8 +1,8 @@
 // Whole answers that must fit a JSON Schema, on a real gateway: near-JSON is repaired, a route that got the schema in words is called once
 // more, and an answer without a schema stays as the vendor wrote it.
 import { expect, it } from "vitest";
-import { fitsSchema } from "../../../src/upstream/fits-schema.ts";
 import { mended } from "../../../src/upstream/answer-form.ts";
+import { fitsSchema } from "../../../src/upstream/fits-schema.ts";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
