@@ -29,105 +29,98 @@ export interface Resource extends ResourceName {
   readonly endsAtMs: number | null;
 }
 
-export interface ActionMemory {
-  call(name: string): ActionCall;
-  keep(resource: Resource): void;
-  /** Also finds ended resources. */
-  find(name: ResourceName): Resource | undefined;
-  hasEnded(resource: Resource): boolean;
-  /** The resources of a kind that have not ended, oldest first; a null parent means all parents. */
-  list(of: {
-    readonly adapter: string;
-    readonly kind: string;
-    readonly parent: ResourceName | null;
-  }): readonly Resource[];
-  end(name: ResourceName): void;
-  epochMs(): number;
-  reset(): void;
-}
-
 const CALLS_MAX = 10_000;
 const RESOURCES_MAX = 50_000;
 /** The limit for all stored resources together, as JSON. */
 const CHARS_MAX = 32 * 1024 * 1024;
 
-function makeRoom(kept: Map<string, unknown>, most: number): void {
-  const oldest = kept.keys().next();
-  if (kept.size >= most && !oldest.done) kept.delete(oldest.value);
-}
-
 function textOf({ adapter, kind, id }: ResourceName): string {
   return JSON.stringify([adapter, kind, id]);
 }
 
-/** `epochMs` returns the current time. Beyond a limit the oldest entries are dropped. */
-export function createActionMemory(epochMs: () => number): ActionMemory {
-  const calls = new Map<string, ActionCall>();
-  const resources = new Map<string, { readonly resource: Resource; readonly chars: number }>();
+/** Beyond a limit the oldest entries are dropped. */
+export class ActionMemory {
+  readonly epochMs: () => number;
+  readonly #calls = new Map<string, ActionCall>();
+  readonly #resources = new Map<string, { readonly resource: Resource; readonly chars: number }>();
   /** The names of each resource's parts. */
-  const parts = new Map<string, Set<string>>();
-  let chars = 0;
+  readonly #parts = new Map<string, Set<string>>();
+  #chars = 0;
 
-  const forget = (name: string) => {
-    const known = resources.get(name);
-    if (known === undefined) return;
-    chars -= known.chars;
-    resources.delete(name);
-    for (const parent of known.resource.parents) parts.get(textOf(parent))?.delete(name);
-    if (parts.get(name)?.size === 0) parts.delete(name);
-  };
-  const hasEnded = ({ endsAtMs }: Resource) => endsAtMs !== null && endsAtMs <= epochMs();
-  const put = (resource: Resource) => {
+  constructor(epochMs: () => number) {
+    this.epochMs = epochMs;
+  }
+
+  call(name: string): ActionCall {
+    const known = this.#calls.get(name);
+    if (known !== undefined) return known;
+    const begun: ActionCall = { swaps: new Map(), steps: new Set(), applied: false, polls: 0 };
+    const oldest = this.#calls.keys().next();
+    if (this.#calls.size >= CALLS_MAX && !oldest.done) this.#calls.delete(oldest.value);
+    this.#calls.set(name, begun);
+    return begun;
+  }
+
+  keep(resource: Resource): void {
+    this.#put(resource);
+    for (const parent of resource.parents) {
+      const name = textOf(parent);
+      const siblings = this.#parts.get(name) ?? new Set();
+      this.#parts.set(name, siblings.add(textOf(resource)));
+    }
+    for (const [oldest] of this.#resources) {
+      if (this.#resources.size <= RESOURCES_MAX && this.#chars <= CHARS_MAX) break;
+      this.#forget(oldest);
+    }
+  }
+
+  /** Also finds ended resources. */
+  find(name: ResourceName): Resource | undefined {
+    return this.#resources.get(textOf(name))?.resource;
+  }
+
+  hasEnded({ endsAtMs }: Resource): boolean {
+    return endsAtMs !== null && endsAtMs <= this.epochMs();
+  }
+
+  /** The resources of a kind that have not ended, oldest first; a null parent means all parents. */
+  list(of: Pick<ResourceName, "adapter" | "kind"> & { readonly parent: ResourceName | null }): readonly Resource[] {
+    const names = of.parent === null ? this.#resources.keys() : (this.#parts.get(textOf(of.parent)) ?? []);
+    return [...names].flatMap((name) => {
+      const found = this.#resources.get(name)?.resource;
+      const isOne = found?.adapter === of.adapter && found.kind === of.kind && !this.hasEnded(found);
+      return isOne ? [found] : [];
+    });
+  }
+
+  end(name: ResourceName): void {
+    const endsAtMs = this.epochMs();
+    for (const one of [textOf(name), ...(this.#parts.get(textOf(name)) ?? [])]) {
+      const known = this.#resources.get(one)?.resource;
+      if (known !== undefined && !this.hasEnded(known)) this.#put({ ...known, endsAtMs });
+    }
+  }
+
+  reset(): void {
+    this.#calls.clear();
+    this.#resources.clear();
+    this.#parts.clear();
+    this.#chars = 0;
+  }
+
+  #put(resource: Resource): void {
     const name = textOf(resource);
-    const size = JSON.stringify(resource.item).length;
-    chars += size - (resources.get(name)?.chars ?? 0);
-    resources.set(name, { resource, chars: size });
-  };
+    const chars = JSON.stringify(resource.item).length;
+    this.#chars += chars - (this.#resources.get(name)?.chars ?? 0);
+    this.#resources.set(name, { resource, chars });
+  }
 
-  return {
-    call(name) {
-      const known = calls.get(name);
-      if (known !== undefined) return known;
-      const begun: ActionCall = { swaps: new Map(), steps: new Set(), applied: false, polls: 0 };
-      makeRoom(calls, CALLS_MAX);
-      calls.set(name, begun);
-      return begun;
-    },
-    keep(resource) {
-      put(resource);
-      for (const parent of resource.parents) {
-        const name = textOf(parent);
-        const siblings = parts.get(name) ?? new Set();
-        parts.set(name, siblings.add(textOf(resource)));
-      }
-      for (const [oldest] of resources) {
-        if (resources.size <= RESOURCES_MAX && chars <= CHARS_MAX) break;
-        forget(oldest);
-      }
-    },
-    find: (name) => resources.get(textOf(name))?.resource,
-    hasEnded,
-    list({ adapter, kind, parent }) {
-      const names = parent === null ? resources.keys() : (parts.get(textOf(parent)) ?? []);
-      return [...names].flatMap((name) => {
-        const found = resources.get(name)?.resource;
-        const isOne = found !== undefined && found.adapter === adapter && found.kind === kind && !hasEnded(found);
-        return isOne ? [found] : [];
-      });
-    },
-    end(name) {
-      const endsAtMs = epochMs();
-      for (const one of [textOf(name), ...(parts.get(textOf(name)) ?? [])]) {
-        const known = resources.get(one)?.resource;
-        if (known !== undefined && !hasEnded(known)) put({ ...known, endsAtMs });
-      }
-    },
-    epochMs,
-    reset() {
-      calls.clear();
-      resources.clear();
-      parts.clear();
-      chars = 0;
-    },
-  };
+  #forget(name: string): void {
+    const known = this.#resources.get(name);
+    if (known === undefined) return;
+    this.#chars -= known.chars;
+    this.#resources.delete(name);
+    for (const parent of known.resource.parents) this.#parts.get(textOf(parent))?.delete(name);
+    if (this.#parts.get(name)?.size === 0) this.#parts.delete(name);
+  }
 }

@@ -271,19 +271,10 @@ export class BatchRoom {
       body: Buffer.from(JSON.stringify(body)),
     });
     const isAnswered = act.kind === "answer" && !(at === 0 && faults.includes("batch-failing"));
-    const usage = isAnswered ? act.answer.usage : null;
-    const call = this.#parts.callLog.open({
-      requestId: null,
-      adapter,
-      model: ask?.model ?? "",
-      action: null,
-      step: null,
-      stream: false,
-      status: 200,
-      tokensIn: usage?.promptTokens ?? 0,
-      cachedTokensIn: usage?.cachedTokens ?? 0,
-    });
-    call.written(usage?.outputTokens ?? 0);
+    const { promptTokens = 0, cachedTokens = 0, outputTokens = 0 } = isAnswered ? act.answer.usage : {};
+    const tokens = { tokensIn: promptTokens, cachedTokensIn: cachedTokens };
+    const call = this.#parts.callLog.open({ adapter, model: ask?.model ?? "", ...tokens });
+    call.written(outputTokens);
     call.end(isAnswered ? "whole" : "refused");
     if (isAnswered) return { status: 200, body: act.reading.whole(act.answer, conduct) };
     const refusal: Refusal = act.kind === "refuse" ? act.refusal : { kind: "server_error" };

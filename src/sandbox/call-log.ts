@@ -25,17 +25,19 @@ export interface CallLogRow {
   endedAtMs: number | null;
 }
 
-export interface Totals {
-  requests: number;
-  open: number;
-  whole: number;
-  cut: number;
-  aborted: number;
-  refused: number;
-  tokensIn: number;
-  cachedTokensIn: number;
-  tokensOut: number;
-}
+const NO_CALLS = {
+  requests: 0,
+  open: 0,
+  whole: 0,
+  cut: 0,
+  aborted: 0,
+  refused: 0,
+  tokensIn: 0,
+  cachedTokensIn: 0,
+  tokensOut: 0,
+};
+
+export type Totals = Record<keyof typeof NO_CALLS, number>;
 
 export interface CallLogReport {
   readonly totals: Readonly<Totals>;
@@ -48,96 +50,80 @@ export interface CallLogReport {
 const ROWS_MAX = 10_000;
 const MODELS_MAX = 1_000;
 
-export type Opening = Pick<
-  CallLogRow,
-  "requestId" | "adapter" | "model" | "action" | "step" | "stream" | "status" | "tokensIn" | "cachedTokensIn"
->;
+type Opening = Pick<CallLogRow, "adapter" | "model"> & Partial<CallLogRow>;
 
 /** One request's entry. Only the first end counts. */
-export interface LoggedCall {
-  written(tokens: number): void;
-  end(ended: Exclude<Ended, "open">, status?: number): void;
+export class LoggedCall {
+  readonly #row: CallLogRow;
+  readonly #counted: readonly Totals[];
+  readonly #clock: Clock;
+
+  constructor(row: CallLogRow, counted: readonly Totals[], clock: Clock) {
+    this.#row = row;
+    this.#counted = counted;
+    this.#clock = clock;
+    for (const total of counted) {
+      total.requests += 1;
+      total.open += 1;
+      total.tokensIn += row.tokensIn;
+      total.cachedTokensIn += row.cachedTokensIn;
+    }
+  }
+
+  written(tokens: number): void {
+    this.#row.tokensOut += tokens;
+    for (const total of this.#counted) total.tokensOut += tokens;
+  }
+
+  end(ended: Exclude<Ended, "open">, status = this.#row.status): void {
+    if (this.#row.ended !== "open") return;
+    Object.assign(this.#row, { ended, status, endedAtMs: this.#clock.epochMs() });
+    for (const total of this.#counted) {
+      total.open -= 1;
+      total[ended] += 1;
+    }
+  }
 }
 
-export interface CallLog {
-  open(opening: Opening): LoggedCall;
-  report(): CallLogReport;
-  reset(): void;
-}
+export class CallLog {
+  readonly #clock: Clock;
+  #number = 0;
+  #totals: Totals = { ...NO_CALLS };
+  readonly #models = new Map<string, Totals>();
+  #rows: CallLogRow[] = [];
 
-function emptyTotals(): Totals {
-  return {
-    requests: 0,
-    open: 0,
-    whole: 0,
-    cut: 0,
-    aborted: 0,
-    refused: 0,
-    tokensIn: 0,
-    cachedTokensIn: 0,
-    tokensOut: 0,
-  };
-}
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
-export function createCallLog(clock: Clock): CallLog {
-  let number = 0;
-  let totals = emptyTotals();
-  let models = new Map<string, Totals>();
-  let rows: CallLogRow[] = [];
+  /** What the opening leaves out is that of a whole answer without tokens. */
+  open(opening: Opening): LoggedCall {
+    const usual = { requestId: null, action: null, step: null, stream: false, status: 200, tokensIn: 0 };
+    const begun = { ended: "open", cachedTokensIn: 0, tokensOut: 0, startedAtMs: this.#clock.epochMs() } as const;
+    const row: CallLogRow = { number: ++this.#number, ...usual, ...begun, endedAtMs: null, ...opening };
+    this.#rows.push(row);
+    if (this.#rows.length >= 2 * ROWS_MAX) this.#rows = this.#rows.slice(-ROWS_MAX);
+    return new LoggedCall(row, [this.#totals, this.#totalsOf(row.model)], this.#clock);
+  }
 
-  const totalsOf = (model: string): Totals => {
-    const name = models.has(model) || models.size < MODELS_MAX ? model : "(others)";
-    const found = models.get(name) ?? emptyTotals();
-    models.set(name, found);
+  report(): CallLogReport {
+    return {
+      totals: { ...this.#totals },
+      models: Object.fromEntries([...this.#models].map(([model, total]) => [model, { ...total }])),
+      requests: this.#rows.slice(-ROWS_MAX).map((row) => ({ ...row })),
+    };
+  }
+
+  reset(): void {
+    this.#totals = { ...NO_CALLS };
+    this.#models.clear();
+    this.#rows = [];
+  }
+
+  #totalsOf(model: string): Totals {
+    const name = this.#models.has(model) || this.#models.size < MODELS_MAX ? model : "(others)";
+    const found = this.#models.get(name) ?? { ...NO_CALLS };
+    this.#models.set(name, found);
     return found;
-  };
-
-  return {
-    open(opening) {
-      number += 1;
-      const row: CallLogRow = {
-        number,
-        ...opening,
-        ended: "open",
-        tokensOut: 0,
-        startedAtMs: clock.epochMs(),
-        endedAtMs: null,
-      };
-      rows.push(row);
-      if (rows.length >= 2 * ROWS_MAX) rows = rows.slice(-ROWS_MAX);
-      const counted = [totals, totalsOf(opening.model)];
-      for (const total of counted) {
-        total.requests += 1;
-        total.open += 1;
-        total.tokensIn += row.tokensIn;
-        total.cachedTokensIn += row.cachedTokensIn;
-      }
-      return {
-        written(tokens) {
-          row.tokensOut += tokens;
-          for (const total of counted) total.tokensOut += tokens;
-        },
-        end(ended, status) {
-          if (row.ended !== "open") return;
-          row.ended = ended;
-          row.status = status ?? row.status;
-          row.endedAtMs = clock.epochMs();
-          for (const total of counted) {
-            total.open -= 1;
-            total[ended] += 1;
-          }
-        },
-      };
-    },
-    report: () => ({
-      totals: { ...totals },
-      models: Object.fromEntries([...models].map(([model, total]) => [model, { ...total }])),
-      requests: rows.slice(-ROWS_MAX).map((row) => ({ ...row })),
-    }),
-    reset() {
-      totals = emptyTotals();
-      models = new Map();
-      rows = [];
-    },
-  };
+  }
 }

@@ -4,12 +4,12 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { createServer, ServerResponse } from "../core/node-http.ts";
-import { type ActionMemory, createActionMemory } from "./action-memory.ts";
+import { ActionMemory } from "./action-memory.ts";
 import { addressOf } from "./action-request.ts";
 import { type ActionScenario, actionScenarioOf, brokenStandIn, isActionArrival } from "./action-scenario.ts";
 import type { Vendors } from "./action-vendors.ts";
 import { BatchRoom, isBatchArrival } from "./batches.ts";
-import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
+import { CallLog, type CallLogReport, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { Dialect, SocketStandIn } from "./dialect.ts";
 import { guide } from "./guide.ts";
@@ -60,18 +60,15 @@ interface Deps {
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
-function openLoggedCall(callLog: CallLog, scenario: Scenario, requestId: string): LoggedCall {
-  const usage = scenario.act.kind === "answer" ? scenario.act.answer.usage : null;
+function openLoggedCall(callLog: CallLog, { act, adapter, ask }: Scenario, requestId: string): LoggedCall {
+  const { promptTokens = 0, cachedTokens = 0 } = act.kind === "answer" ? act.answer.usage : {};
   return callLog.open({
     requestId: requestId || null,
-    adapter: scenario.adapter,
-    model: scenario.ask?.model ?? "",
-    action: null,
-    step: null,
-    stream: scenario.ask?.stream ?? false,
-    status: 200,
-    tokensIn: usage?.promptTokens ?? 0,
-    cachedTokensIn: usage?.cachedTokens ?? 0,
+    adapter,
+    model: ask?.model ?? "",
+    stream: ask?.stream ?? false,
+    tokensIn: promptTokens,
+    cachedTokensIn: cachedTokens,
   });
 }
 
@@ -143,17 +140,8 @@ function elsewhereOf({ host = "" }: IncomingMessage["headers"], adapter: string)
 }
 
 function openActionCall({ adapter, action, at, words }: ActionScenario, request: IncomingMessage, callLog: CallLog) {
-  return callLog.open({
-    requestId: String(request.headers["x-request-id"] ?? "") || null,
-    adapter,
-    model: `${adapter}/${action}`,
-    action,
-    step: at,
-    stream: false,
-    status: words.status,
-    tokensIn: 0,
-    cachedTokensIn: 0,
-  });
+  const requestId = String(request.headers["x-request-id"] ?? "") || null;
+  return callLog.open({ requestId, adapter, model: `${adapter}/${action}`, action, step: at, status: words.status });
 }
 
 /** Makes the function that decides the answer to a request; on a web socket, it decides again after each message. */
@@ -209,8 +197,7 @@ function serveSession(
         send: (text) => ws.send(text),
         cut: () => ws.terminate(),
         counted(tokensIn, tokensOut) {
-          const of = { adapter, model, action: null, step: null, stream: true, status: 200 };
-          const call = callLog.open({ ...of, requestId: String(requestId) || null, tokensIn, cachedTokensIn: 0 });
+          const call = callLog.open({ adapter, model, stream: true, requestId: String(requestId) || null, tokensIn });
           call.written(tokensOut);
           call.end("whole");
         },
@@ -264,7 +251,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const clock = options.clock ?? systemClock;
-  const callLog = createCallLog(clock);
+  const callLog = new CallLog(clock);
   const vendors = options.adapters ?? (() => new Map());
   const deps: Deps = {
     batches: new BatchRoom({
@@ -278,7 +265,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     callLog,
     scriptedFaults: createScriptedFaults(clock),
     vendors,
-    memory: createActionMemory(() => clock.epochMs()),
+    memory: new ActionMemory(() => clock.epochMs()),
     machines: createMachineRoom(),
     standIns: createStandIns(),
   };

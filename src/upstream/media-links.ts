@@ -1,6 +1,6 @@
 // Links to images and documents that a vendor cannot open: finds them in a request, and replaces them by the fetched media.
 import type { ChatWire } from "../catalog/chat-wire.ts";
-import { isRecord, type Json } from "../core/json.ts";
+import { isRecord, type Json, listOf } from "../core/json.ts";
 import type { MediaBlock, NeutralBlock, NeutralRequest } from "../core/neutral.ts";
 
 /** A link that we open for the vendor. */
@@ -23,7 +23,7 @@ const NONE: readonly MediaLink[] = [];
 const ENDINGS = /\.(?:png|jpe?g|webp|gif|heic|heif|pdf|txt)$/i;
 
 /** Whether a vendor opens a URL itself. */
-export function opens(fetches: ChatWire["fetches"], url: string): boolean {
+function opens(fetches: ChatWire["fetches"], url: string): boolean {
   if (fetches === undefined) return true;
   if (fetches === "none" || !/^https:/i.test(url)) return false;
   return fetches === "https" || ENDINGS.test(url.split(/[?#]/, 1)[0] ?? "");
@@ -69,50 +69,40 @@ export function withMedia(
   return { ...request, turns: request.turns.map((turn) => ({ ...turn, blocks: turn.blocks.map(visit) })) };
 }
 
-/** The place of a URL in OpenAI's chat wire: the object that holds it, its field, its name there, and its kind. */
-function placeOf(
-  part: unknown,
-): { readonly field: string; readonly inner: Json; readonly at: string; readonly kind: MediaLink["kind"] } | null {
-  if (!isRecord(part)) return null;
-  if (part.type === "image_url" && isRecord(part.image_url))
-    return { field: "image_url", inner: part.image_url, at: "url", kind: "image" };
-  if (part.type === "file" && isRecord(part.file))
-    return { field: "file", inner: part.file, at: "file_data", kind: "file" };
-  return null;
+/** The link in a content part of some wire. */
+export interface LinkPlace extends MediaLink {
+  /** The part with media in place of the link. */
+  put(media: Media): Json;
 }
 
-function partsOf(message: unknown): readonly unknown[] {
-  return isRecord(message) && Array.isArray(message.content) ? message.content : [];
+type PlaceOf = (part: Json) => LinkPlace | null;
+
+/** The parts of a content, with those inside tool results. */
+function* partsIn(content: unknown): Generator<Json> {
+  for (const part of listOf(content).filter(isRecord)) {
+    yield part;
+    yield* partsIn(part.content);
+  }
 }
 
-/** The links of a body in OpenAI's chat wire that its vendor cannot open. */
-export function bodyLinksOf(body: Json, fetches: ChatWire["fetches"]): readonly MediaLink[] {
-  if (fetches === undefined || !Array.isArray(body.messages)) return NONE;
+/** The links in a body's messages that its vendor cannot open. */
+export function bodyLinksOf({ messages }: Json, fetches: ChatWire["fetches"], placeOf: PlaceOf): readonly MediaLink[] {
+  if (fetches === undefined) return NONE;
   const links = new Map<string, MediaLink>();
-  for (const part of body.messages.flatMap(partsOf)) {
+  for (const part of partsIn(messages)) {
     const place = placeOf(part);
-    const url = place?.inner[place.at];
-    if (place === null || typeof url !== "string" || !/^https?:/i.test(url) || opens(fetches, url)) continue;
-    links.set(url, { url, kind: place.kind });
+    if (place !== null && !opens(fetches, place.url)) links.set(place.url, place);
   }
   return links.size === 0 ? NONE : [...links.values()];
 }
 
-export function bodyWithMedia(body: Json, fetched: FetchedMedia): Json {
-  const messages = Array.isArray(body.messages) ? body.messages : [];
+export function bodyWithMedia(body: Json, fetched: FetchedMedia, placeOf: PlaceOf): Json {
   const replaced = (part: unknown): unknown => {
+    if (!isRecord(part)) return part;
     const place = placeOf(part);
-    const media = place === null ? undefined : fetched.get(String(place.inner[place.at]));
-    if (place === null || media === undefined || !isRecord(part)) return part;
-    const data = `data:${media.mediaType};base64,${media.base64}`;
-    return { ...part, [place.field]: { ...place.inner, [place.at]: data } };
+    const media = place === null ? undefined : fetched.get(place.url);
+    if (place !== null && media !== undefined) return place.put(media);
+    return Array.isArray(part.content) ? { ...part, content: part.content.map(replaced) } : part;
   };
-  return {
-    ...body,
-    messages: messages.map((message) =>
-      isRecord(message) && Array.isArray(message.content)
-        ? { ...message, content: message.content.map(replaced) }
-        : message,
-    ),
-  };
+  return { ...body, messages: listOf(body.messages).map(replaced) };
 }

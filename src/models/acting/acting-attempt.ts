@@ -18,10 +18,9 @@ import type {
 import type { PlannedCalls } from "../../kernel/inner-call.ts";
 import { upstreamOf } from "../../kernel/legs.ts";
 import { Spend } from "../../kernel/parent-funds.ts";
-import { type ActingCall, ActingRun, type RunEnd } from "./acting-run.ts";
+import { type ActingCall, ActingRun, type RoundReader, type RunEnd } from "./acting-run.ts";
 import { ActionCalls } from "./action-calls.ts";
 import type { ActingDeps } from "./deps.ts";
-import { RoundReader } from "./round-reader.ts";
 
 /** The provider name until a model has begun to answer. */
 const OURSELVES = "tollgate";
@@ -54,7 +53,7 @@ export interface ActingCandidate extends Candidate {
   readonly round: Candidate | null;
 }
 
-export class ActingAttempt implements RouteAttempt, ActingCost {
+export class ActingAttempt implements RouteAttempt, RoundReader, ActingCost {
   readonly #parts: ActingParts;
   readonly #sink: AnswerSink;
   readonly #tries: Tries;
@@ -62,7 +61,10 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
   readonly #left = new AbortController();
   readonly #spend: Spend;
   readonly #calls: PlannedCalls;
-  readonly #reader: RoundReader;
+  #gone = () => {};
+  #room = () => {};
+  #isPaused = false;
+  first: Candidate | null = null;
   readonly #run: ActingRun;
   /** Resolves when all inner work has ended and the call has all its legs. */
   readonly #settled: Promise<void>;
@@ -94,36 +96,70 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
       sandboxFault,
       legs: [],
     });
-    this.#reader = new RoundReader({ content: (bytes) => this.#content(bytes) }, (legs) => this.#tell(legs));
     const own = { calls: this.#calls, spend: this.#spend, deps };
     const tell = (event: NeutralEvent) => {
       this.#keepsAlive(event);
-      this.#content(transcript.write(event));
+      this.content(transcript.write(event));
     };
     const actions = new ActionCalls({ ...own, tools, payer, callsMax, deadlineMs, left: this.#left.signal, tell });
-    const sinkOf = { content: (bytes: Uint8Array) => this.#content(bytes) };
-    this.#run = new ActingRun({ ...acting, ...own, actions, reader: this.#reader, sink: sinkOf });
+    this.#run = new ActingRun({ ...acting, ...own, actions, reader: this });
     this.#candidate = this.#served(acting);
     // The caller must have the attempt before it gets any event.
     this.#settled = Promise.resolve().then(() => this.#go());
   }
 
   pause(): void {
-    this.#reader.pause();
+    this.#isPaused = true;
   }
 
   resume(): void {
-    this.#reader.resume();
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#room();
+  }
+
+  get closed(): boolean {
+    return this.#over;
+  }
+
+  begins(): void {
+    this.#gone = () => {};
+    this.#room = () => {};
+  }
+
+  onGone(listener: () => void): void {
+    this.#gone = listener;
+  }
+
+  onRoom(listener: () => void): void {
+    this.#room = listener;
+  }
+
+  admitted(): void {}
+
+  begin(served: Candidate, legs: readonly Leg[]): void {
+    if (this.first !== null) return;
+    this.first = served;
+    this.#tell(legs);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    this.content(bytes);
+    return !this.#isPaused;
+  }
+
+  content(bytes: Uint8Array): void {
+    if (!this.#over && bytes.length > 0) this.#sink.content(bytes);
   }
 
   /** Who disconnects pays for what was done: the round ends like any abandoned call, actions finish. Any other reason stops all. */
   abort(why: FailureKind): void {
     if (this.#over) return;
     this.#over = true;
-    this.#reader.leave();
+    this.#gone();
     this.#left.abort();
     if (why !== "caller_cancelled") this.#stop.abort();
-    this.#reader.resume();
+    this.resume();
     this.#tries.taken.push(this.#taken());
   }
 
@@ -190,10 +226,6 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
     this.#sink.failed(failure);
   }
 
-  #content(bytes: Uint8Array): void {
-    if (!this.#over && bytes.length > 0) this.#sink.content(bytes);
-  }
-
   /** Replaces the call's legs by those of its rounds and actions. */
   #tell(legs: readonly Leg[]): void {
     this.#tries.legs.splice(0, this.#tries.legs.length, ...legs);
@@ -219,7 +251,7 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
     if (kind === "action-done") this.#running -= 1;
     const { keepAlive } = this.#parts;
     if (this.#running === 0 || keepAlive === null) return this.#quiet();
-    this.#keepAlive ??= setInterval(() => this.#content(Buffer.from(keepAlive)), KEEP_ALIVE_MS);
+    this.#keepAlive ??= setInterval(() => this.content(Buffer.from(keepAlive)), KEEP_ALIVE_MS);
   }
 
   #quiet(): void {

@@ -11,7 +11,7 @@ import type {
   ToolChoice,
   ToolResultBlock,
 } from "../../core/neutral.ts";
-import type { ActionUse, Ended, Payer, Plan } from "../../core/plan.ts";
+import type { ActionUse, AnswerReader, Ended, Payer, Plan } from "../../core/plan.ts";
 import type { Candidate, FinalPart, TokenUsage } from "../../core/route.ts";
 import { NO_USAGE, sumUsage } from "../../core/token-usage.ts";
 import type { PlannedCalls } from "../../kernel/inner-call.ts";
@@ -22,7 +22,6 @@ import { CITED, citationsIn } from "./cited.ts";
 import type { ActingDeps } from "./deps.ts";
 import { keptKey } from "./kept-turns.ts";
 import type { OfferedTool } from "./offered-tools.ts";
-import type { RoundReader, RoundSink } from "./round-reader.ts";
 import { type RoundParts, roundRequest } from "./round-request.ts";
 import { type Round, type Transcript, textOf } from "./transcript.ts";
 
@@ -49,12 +48,20 @@ export interface ActingCall {
   readonly first: FramedPlan;
 }
 
+/** Reads the rounds of one answer, and relays them to the caller. */
+export interface RoundReader extends AnswerReader {
+  /** The candidate whose content came first; null: none yet. */
+  readonly first: Candidate | null;
+  /** Called before each round. */
+  begins(): void;
+  content(bytes: Uint8Array): void;
+}
+
 export interface RunParts extends ActingCall {
   readonly calls: PlannedCalls;
   readonly actions: ActionCalls;
   readonly spend: Spend;
   readonly reader: RoundReader;
-  readonly sink: RoundSink;
   readonly deps: ActingDeps;
 }
 
@@ -137,7 +144,7 @@ export class ActingRun {
 
   /** The candidate of the first answering round; null: none has answered yet. */
   get served(): Candidate | null {
-    return this.#served ?? this.#parts.reader.served;
+    return this.#served ?? this.#parts.reader.first;
   }
 
   totals(): RunTotals {
@@ -256,13 +263,10 @@ export class ActingRun {
   }
 
   #took(ended: Ended): Round {
-    const { transcript, sink } = this.#parts;
-    if (ended.final?.kind === "body") {
-      const round = transcript.whole(ended.final.body);
-      return round;
-    }
+    const { transcript, reader } = this.#parts;
+    if (ended.final?.kind === "body") return transcript.whole(ended.final.body);
     const { round, rest } = transcript.streamed();
-    sink.content(rest);
+    reader.content(rest);
     return round;
   }
 
@@ -282,11 +286,12 @@ export class ActingRun {
   }
 
   #cite(round: Round): void {
-    const { transcript, sink } = this.#parts;
+    const { transcript, reader } = this.#parts;
     const text = textOf(round);
     if (text === "" || this.#sources.length === 0) return;
     const citations = citationsIn(text, this.#sources, transcript.textFrom(round));
-    for (const json of citations) sink.content(transcript.write({ kind: "citation", choice: 0, format: CITED, json }));
+    for (const json of citations)
+      reader.content(transcript.write({ kind: "citation", choice: 0, format: CITED, json }));
     const at = this.#blocks.findLastIndex((block) => block.kind === "text" && block.text !== "");
     const block = this.#blocks[at];
     const told = citations.map((json) => ({ format: CITED, json }));

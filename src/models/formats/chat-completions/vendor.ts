@@ -19,7 +19,7 @@ import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
 import { resultText } from "../../../upstream/dialects/tool-results.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
-import { bodyLinksOf, bodyWithMedia } from "../../../upstream/media-links.ts";
+import { bodyLinksOf, bodyWithMedia, type LinkPlace, type Media } from "../../../upstream/media-links.ts";
 import { detailOf } from "./answers.ts";
 import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 import { chatCompletionsEvents } from "./vendor-events.ts";
@@ -101,11 +101,28 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   return { usage, upstreamCostNano, body: json, text: usage === null ? textOf(json.choices) : "", ...empty };
 }
 
+/** The fields of the parts that can have links, by type. */
+const LINKED: ReadonlyMap<unknown, readonly [field: string, kind: "image" | "file"]> = new Map([
+  ["image_url", ["url", "image"]],
+  ["file", ["file_data", "file"]],
+]);
+
+function linkIn(part: Json): LinkPlace | null {
+  const [field, kind] = LINKED.get(part.type) ?? [];
+  const type = String(part.type);
+  const inner = part[type];
+  if (field === undefined || kind === undefined || !isRecord(inner)) return null;
+  const url = inner[field];
+  if (typeof url !== "string" || !/^https?:/i.test(url)) return null;
+  const put = ({ mediaType, base64 }: Media) => ({ ...inner, [field]: `data:${mediaType};base64,${base64}` });
+  return { url, kind, put: (media) => ({ ...part, [type]: put(media) }) };
+}
+
 export const chatCompletionsPassing: Passing = {
   request,
   unsupported: ({ tools, n }, { wire }) => unfit({ tools, choices: n }, wire),
-  links: (body, { wire }) => bodyLinksOf(body, wire.fetches),
-  withMedia: bodyWithMedia,
+  links: (body, { wire }) => bodyLinksOf(body, wire.fetches, linkIn),
+  withMedia: (body, media) => bodyWithMedia(body, media, linkIn),
   answer,
   error: readError,
   reader: createChatCompletionsReader,
