@@ -1,4 +1,5 @@
 // Composes an answer independently of any dialect: thinking, text or tool calls, the finish, and the usage.
+import type { TokenUsage } from "../core/route.ts";
 import { type Ask, askSeed, type Directives, directivesOf, promptTokens, type Schema } from "./ask.ts";
 import type { Conduct } from "./faults.ts";
 import { instanceOf } from "./instance.ts";
@@ -30,6 +31,12 @@ export interface AnswerUsage {
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
   readonly thinkingTokens: number;
+}
+
+export function tokenUsage(usage: AnswerUsage): TokenUsage {
+  const { promptTokens, cachedTokens: cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
+  const inputTokens = promptTokens - cacheReadTokens - cacheWriteTokens;
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens: usage.thinkingTokens };
 }
 
 export interface Answer {

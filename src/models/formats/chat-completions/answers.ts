@@ -187,8 +187,8 @@ interface ChatFrameOptions extends FrameOptions {
 
 const DONE = Buffer.from("data: [DONE]\n\n");
 
-/** OpenAI's usage object, with `cost` as OpenRouter has it. */
-function usageJson(usage: TokenUsage, charge: Charge, cost: Cost): Record<string, unknown> {
+/** OpenAI's usage object. */
+export function usageJson(usage: TokenUsage): Record<string, unknown> {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
   return {
@@ -197,7 +197,6 @@ function usageJson(usage: TokenUsage, charge: Charge, cost: Cost): Record<string
     total_tokens: prompt + outputTokens,
     prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
     completion_tokens_details: { reasoning_tokens: reasoningTokens },
-    ...costJson(charge, cost),
   };
 }
 
@@ -206,10 +205,11 @@ export class ChatFrame extends AnswerFrame<ChatFrameOptions> {
     const { includeUsage, trace } = this.options;
     if (final.kind === "body") {
       const { body } = final;
-      if (cost.usage !== null) body.usage = usageJson(cost.usage, charge, cost);
+      if (cost.usage !== null) body.usage = { ...usageJson(cost.usage), ...costJson(charge, cost) };
       return JSON.stringify(Object.assign(body, this.trace(attempts, charge)));
     }
-    const usage = includeUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge, cost) } : null;
+    const told = includeUsage ? cost.usage : null;
+    const usage = told === null ? null : { usage: { ...usageJson(told), ...costJson(charge, cost) } };
     if (usage === null && !trace) return Buffer.concat([final.tail, DONE]);
     const chunk = { ...this.#chunk(attempts), choices: [], ...usage, ...this.trace(attempts, charge) };
     return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);

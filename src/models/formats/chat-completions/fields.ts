@@ -94,64 +94,72 @@ export interface ChatPart extends Json {
   readonly type: string;
 }
 
+/** Fields with a place in the neutral request, or with a reason why only this format can express them. */
+const placed: f.Fields = {
+  model,
+  models: f.list(model, 16, 1),
+  messages: f.required(
+    f.list({ ...f.cases("role", roles, { otherwise: f.fields(message) }), ...f.anyObject }, 100_000, 1),
+  ),
+  stream: f.boolean,
+  stream_options: f.object({ include_usage: f.boolean, include_obfuscation: f.setting }),
+  max_tokens: tokens,
+  max_completion_tokens: tokens,
+  n: f.whole(1, 8),
+  temperature: f.number(0, 2),
+  top_p: f.number(0, 1),
+  frequency_penalty: f.number(-2, 2),
+  presence_penalty: f.number(-2, 2),
+  seed: f.whole(),
+  stop: f.textOr(f.list(f.string(), 16), "must be text or a list of at most 16 texts"),
+  tools: { ...f.list({ ...tool, ...f.anyObject }), read: true, asJson: true },
+  cache_control,
+  tool_choice: f.textOr(
+    f.object({
+      type: f.setting,
+      function: f.fields({ name: f.setting }),
+      allowed_tools: f.fields({ mode: f.setting, tools: f.free }),
+    }),
+    "must be text or an object",
+  ),
+  parallel_tool_calls: f.boolean,
+  response_format: {
+    ...f.object({
+      type: f.required(f.string()),
+      json_schema: f.fields({ name: f.text, description: f.text, strict: f.setting, schema: f.json }),
+      schema: f.json,
+    }),
+    read: true,
+    asJson: true,
+  },
+  user: f.string(),
+  logprobs: f.boolean,
+  logit_bias: entries(1_024),
+  ...f.each(f.setting, "top_k", "top_logprobs", "reasoning_effort"),
+  reasoning: f.fields(f.each(f.setting, "effort", "max_tokens", "enabled", "exclude", "summary")),
+  functions: f.refused(OUT_OF_DATE),
+  modalities: f.refused("only text output is sold", isText),
+  audio: f.refused("audio output is not sold"),
+};
+
+export const PLACED: ReadonlySet<string> = new Set(Object.keys(placed));
+
 export const CHAT_FIELDS = f.compileTable(
   f.fields({
-    model,
-    models: f.list(model, 16, 1),
-    messages: f.required(
-      f.list({ ...f.cases("role", roles, { otherwise: f.fields(message) }), ...f.anyObject }, 100_000, 1),
-    ),
-    stream: f.boolean,
-    stream_options: f.object({ include_usage: f.boolean, include_obfuscation: f.setting }),
-    max_tokens: tokens,
-    max_completion_tokens: tokens,
-    n: f.whole(1, 8),
-    temperature: f.number(0, 2),
-    top_p: f.number(0, 1),
-    frequency_penalty: f.number(-2, 2),
-    presence_penalty: f.number(-2, 2),
-    seed: f.whole(),
-    stop: f.textOr(f.list(f.string(), 16), "must be text or a list of at most 16 texts"),
-    tools: { ...f.list({ ...tool, ...f.anyObject }), read: true, asJson: true },
-    cache_control,
-    tool_choice: f.textOr(
-      f.object({
-        type: f.setting,
-        function: f.fields({ name: f.setting }),
-        allowed_tools: f.fields({ mode: f.setting, tools: f.free }),
-      }),
-      "must be text or an object",
-    ),
-    parallel_tool_calls: f.boolean,
-    response_format: {
-      ...f.object({
-        type: f.required(f.string()),
-        json_schema: f.fields({ name: f.text, description: f.text, strict: f.setting, schema: f.json }),
-        schema: f.json,
-      }),
-      read: true,
-      asJson: true,
-    },
-    user: f.string(),
-    logprobs: f.boolean,
-    logit_bias: entries(1_024),
+    ...placed,
     metadata: entries(64),
     safetySettings: { ...f.free, type: { kinds: ["list"], max: 64 } },
 
-    ...f.each(f.setting, "safety_identifier", "prompt_cache_key", "top_k", "top_a", "min_p", "repetition_penalty"),
-    ...f.each(f.setting, "top_logprobs", "reasoning_effort", "reasoning_format", "include_reasoning", "verbosity"),
-    reasoning: f.fields(f.each(f.setting, "effort", "max_tokens", "enabled", "exclude", "summary")),
+    ...f.each(f.setting, "safety_identifier", "prompt_cache_key", "top_a", "min_p", "repetition_penalty"),
+    ...f.each(f.setting, "reasoning_format", "include_reasoning", "verbosity"),
     thinking: f.fields(f.each(f.setting, "type", "budget_tokens", "display")),
     output_config: f.fields({ effort: f.setting, format: f.json }),
 
     // Later code decides whether the gateway serves a plugin; `usage` and `provider` are OpenRouter's.
     ...f.each(f.ours, "max_cost_cents", "max_tool_calls", "usage", "provider", "plugins"),
 
-    functions: f.refused(OUT_OF_DATE),
     function_call: f.refused(OUT_OF_DATE),
     service_tier: f.refused("only the standard tier is sold", f.among("auto", "default", "standard", "standard_only")),
-    modalities: f.refused("only text output is sold", isText),
-    audio: f.refused("audio output is not sold"),
     transforms: f.refused("prompts are sent as they are", f.isEmptyList),
     ...f.each(f.refused(SEARCHES), "web_search_options", "search_parameters", "web_search"),
     preset: f.refused("presets can change model and price"),

@@ -43,18 +43,11 @@ function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly Want
 const OUTPUT_TOKENS_DEFAULT = 4_096;
 const OUTPUT_TOKENS_MAX = 16_384;
 
-const OURS: ReadonlySet<string> = new Set([
-  "max_cost_cents",
-  "max_tool_calls",
-  "plugins",
-  "usage",
-  "provider",
-  "__proto__",
-]);
+const OURS = new Set([...(CHAT_FIELDS.fields ?? [])].flatMap(([name, { ours }]) => (ours ? [name] : [])));
 
 /** The whole body without the gateway's own fields. */
 export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(sent).filter(([field]) => !OURS.has(field)));
+  return Object.fromEntries(Object.entries(sent).filter(([field]) => field !== "__proto__" && !OURS.has(field)));
 }
 
 /** The lower of the two fields; null if both are missing. */

@@ -10,43 +10,10 @@ import type {
 } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
 import { effortOf, responseFormat, samplingOf, stopsIn } from "../request-parts.ts";
-import type { ChatBody } from "./fields.ts";
+import { type ChatBody, PLACED } from "./fields.ts";
 import { isCacheMark, turnsOf } from "./turns.ts";
 
 export const WIRE = "chat-completions";
-
-/** Fields with a place in the neutral request, and the gateway's own. */
-const PLACED = new Set([
-  "model",
-  "models",
-  "messages",
-  "stream",
-  "stream_options",
-  "max_tokens",
-  "max_completion_tokens",
-  "n",
-  "temperature",
-  "top_p",
-  "top_k",
-  "presence_penalty",
-  "frequency_penalty",
-  "seed",
-  "stop",
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "response_format",
-  "reasoning",
-  "reasoning_effort",
-  "user",
-  "cache_control",
-  "logprobs",
-  "top_logprobs",
-  "logit_bias",
-  "audio",
-  "modalities",
-  "functions",
-]);
 
 /** The functions that the model may call: all declared, or those allowed by `tool_choice`. */
 function toolsOf(body: ChatBody): NeutralTool[] {

@@ -1,7 +1,7 @@
 // A chat-completions vendor stub: answers through the format's own encoder, with the usage counts and errors of real vendors.
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import type { AnswerCodec } from "../../../core/neutral.ts";
-import type { Answer, AnswerUsage } from "../../../sandbox/answer.ts";
+import { type Answer, tokenUsage } from "../../../sandbox/answer.ts";
 import type { Ask } from "../../../sandbox/ask.ts";
 import { CHAT_COMPLETIONS } from "../../../sandbox/conventions.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../../../sandbox/dialect.ts";
@@ -9,20 +9,10 @@ import { type AnswerWords, encodedEvents, neutralAnswer } from "../../../sandbox
 import type { Conduct } from "../../../sandbox/faults.ts";
 import { pathRefusal, withPathModel } from "../../../sandbox/model-in-path.ts";
 import type { Refusal } from "../../../sandbox/refusals.ts";
-import { chatAnswers } from "./answers.ts";
+import { chatAnswers, usageJson } from "./answers.ts";
 import { readChatRequest } from "./strict-request.ts";
 
 const CREATED_S = 1_767_225_600;
-
-function usageOf(usage: AnswerUsage) {
-  return {
-    prompt_tokens: usage.promptTokens,
-    completion_tokens: usage.outputTokens,
-    total_tokens: usage.promptTokens + usage.outputTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens },
-    completion_tokens_details: { reasoning_tokens: usage.thinkingTokens },
-  };
-}
 
 const WORDS: AnswerWords = { callPrefix: "call_", seal: () => null, native: () => "" };
 
@@ -44,7 +34,7 @@ function whole(ask: Ask, answer: Answer, conduct: Conduct): Json {
     choices: listOf(completion.choices)
       .filter(isRecord)
       .map((choice) => ownChoice(choice, answer)),
-    ...(conduct.usage !== "never" && { usage: usageOf(answer.usage) }),
+    ...(conduct.usage !== "never" && { usage: usageJson(tokenUsage(answer.usage)) }),
   };
 }
 
@@ -59,7 +49,7 @@ function* events(ask: Ask, answer: Answer, conduct: Conduct): Generator<DialectE
     const { choices, ...chunk } = JSON.parse(event.data);
     head = { ...chunk, system_fingerprint: "fp_sandbox" };
     const rides = conduct.usage === "every" || (conduct.usage === "finish" && unfinished === 0);
-    const counted = rides ? usageOf({ ...answer.usage, outputTokens: written }) : null;
+    const counted = rides ? usageJson(tokenUsage({ ...answer.usage, outputTokens: written })) : null;
     const usage = rides || separate ? { usage: counted } : {};
     yield {
       ...event,
@@ -67,7 +57,7 @@ function* events(ask: Ask, answer: Answer, conduct: Conduct): Generator<DialectE
     };
   }
   if (separate) {
-    const data = JSON.stringify({ ...head, choices: [], usage: usageOf(answer.usage) });
+    const data = JSON.stringify({ ...head, choices: [], usage: usageJson(tokenUsage(answer.usage)) });
     yield { name: null, data, tokens: 0, kind: "closing" };
   }
   yield { name: null, data: "[DONE]", tokens: 0, kind: "done" };

@@ -3,26 +3,17 @@
 import { z } from "zod";
 import { isRecord } from "../../../core/json.ts";
 import type { AnswerCodec } from "../../../core/neutral.ts";
-import type { Answer, AnswerUsage } from "../../../sandbox/answer.ts";
+import { type Answer, tokenUsage } from "../../../sandbox/answer.ts";
 import { CHAT_COMPLETIONS } from "../../../sandbox/conventions.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../../../sandbox/dialect.ts";
 import { type AnswerWords, encodedEvents, neutralAnswer } from "../../../sandbox/encoded-answer.ts";
 import type { Conduct } from "../../../sandbox/faults.ts";
 import { type Refusal, refusalWords } from "../../../sandbox/refusals.ts";
 import { ResponsesCall } from "./answers.ts";
+import { usageJson } from "./response-object.ts";
 import { type ResponsesRequest, readResponsesRequest } from "./strict-request.ts";
 
 const CREATED_S = 1_767_225_600;
-
-function usageOf(usage: AnswerUsage) {
-  return {
-    input_tokens: usage.promptTokens,
-    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens },
-    output_tokens: usage.outputTokens,
-    output_tokens_details: { reasoning_tokens: usage.thinkingTokens },
-    total_tokens: usage.promptTokens + usage.outputTokens,
-  };
-}
 
 /** The encoder writes every thought with a seal; where the request did not include seals, it becomes null. */
 const NO_SEAL = /"encrypted_content":""/g;
@@ -47,12 +38,12 @@ function codecOf({ ask, body, showsSummary }: ResponsesRequest, { id }: Answer):
 
 function whole(request: ResponsesRequest, answer: Answer, conduct: Conduct): Record<string, unknown> {
   const response = codecOf(request, answer).whole(neutralAnswer(answer, wordsOf(request)));
-  const usage = conduct.usage === "never" ? null : usageOf(answer.usage);
+  const usage = conduct.usage === "never" ? null : usageJson(tokenUsage(answer.usage));
   return { ...JSON.parse(JSON.stringify(response).replace(NO_SEAL, '"encrypted_content":null')), usage };
 }
 
 function* events(request: ResponsesRequest, answer: Answer, conduct: Conduct): Generator<DialectEvent> {
-  const usage = conduct.usage === "never" ? null : usageOf(answer.usage);
+  const usage = conduct.usage === "never" ? null : usageJson(tokenUsage(answer.usage));
   for (const event of encodedEvents(answer, wordsOf(request), codecOf(request, answer).encoder())) {
     const data = event.data.replace(NO_SEAL, '"encrypted_content":null');
     if (event.kind !== "closing") yield { ...event, data };
