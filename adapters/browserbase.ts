@@ -34,9 +34,13 @@ const OVER = { status: "COMPLETED", alive: false } as const;
 /** A session listed as running may have ended meanwhile. */
 const isAlive = (status: string) => status === "RUNNING" || status === "PENDING";
 
+async function look({ ask }: Pick<ScriptContext, "ask">, id: string) {
+  const { json } = await ask({ method: "GET", path: "/v1/sessions/{id}", send: "none" }, { values: { id } });
+  return session.parse(json);
+}
+
 async function release({ ask }: Pick<ScriptContext, "ask">, id: string) {
-  const before = await ask({ method: "GET", path: "/v1/sessions/{id}", send: "none" }, { values: { id } });
-  const now = session.parse(before.json);
+  const now = await look({ ask }, id);
   if (!isAlive(now.status)) return now;
   const request = { method: "POST", path: "/v1/sessions/{id}", fixed: { status: "REQUEST_RELEASE" } } as const;
   return session.parse((await ask(request, { values: { id } })).json);
@@ -52,19 +56,19 @@ const prepaid: PrepaidSpec = {
       if (userMetadata?.tollgate === label) await release({ ask }, id);
   },
   async takenCents({ ask }, id) {
-    const { json } = await ask({ method: "GET", path: "/v1/sessions/{id}", send: "none" }, { values: { id } });
-    return ((session.parse(json).proxyBytes ?? 0) / 1e9) * PROXY_CENTS_A_GIGABYTE;
+    return (((await look({ ask }, id)).proxyBytes ?? 0) / 1e9) * PROXY_CENTS_A_GIGABYTE;
   },
 };
 
+const centsFor = (params: { readonly estimatedMinutes: number }) => params.estimatedMinutes * CENTS_A_MINUTE;
 const price = {
   mode: "ranged",
   cents: MINUTES_MAX * CENTS_A_MINUTE,
   minCents: CENTS_A_MINUTE,
   unit: "minute",
 } as const;
-const centsFor = (params: { readonly estimatedMinutes: number }) => params.estimatedMinutes * CENTS_A_MINUTE;
 
+const beginning = { ...price, otherPrice: { estimatedMinutes: 60 } };
 const id = "3a7c9e51-0b2d-4f68-9a1c-5e7d3b9f2c40";
 const example = {
   id,
@@ -79,11 +83,17 @@ const example = {
   region: "us-west-2",
 };
 
+const longer = { ...price, otherPrice: { session_id: id, estimatedMinutes: 60 } };
+
 const create = {
   category: "browser",
+  description:
+    "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
   keywords:
     "headless chrome; remote browser; playwright; puppeteer; cdp websocket; browser session; log in to a website; fill a form; click a button; automate a browser; use a website like a person",
   effect: "write",
+  content: ["/connectUrl"],
+  issues: [{ kind: "session", at: "/sessionId", days: 2 }],
 } as const;
 const extend = {
   category: "browser",
@@ -129,8 +139,8 @@ const oneAtDoor = "/browser/session/{session_id}";
 const doorExample = { sessionId: id, expiresAt: example.expiresAt };
 const door = {
   create_session: action(create, {
-    description:
-      "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
+    price: { ...beginning, quoteCents: (params) => centsFor(params) },
+    upstreamCents: (params) => centsFor(params),
     params: z.strictObject({
       estimatedMinutes: paidMinutes,
       keepAlive: z
@@ -138,8 +148,6 @@ const door = {
         .default(true)
         .describe("It goes on for as long as is paid, also when its client disconnects"),
     }),
-    price: { ...price, quoteCents: (params) => centsFor(params), otherPrice: { estimatedMinutes: 60 } },
-    upstreamCents: (params) => centsFor(params),
     async run({ ask, params }) {
       const { json } = await ask(
         { method: "POST", path: "/browser/session/create", names: { keepAlive: null } },
@@ -147,17 +155,15 @@ const door = {
       );
       return boughtAtDoor.parse(json);
     },
-    content: ["/connectUrl"],
-    issues: [{ kind: "session", at: "/sessionId", days: 2 }],
     example: {
       params: { estimatedMinutes: 5 },
       answer: { ...doorExample, connectUrl: `wss://connect.browserbase.com/?sessionId=${id}`, paidMinutes: 5 },
     },
   }),
   extend_session: action(extend, {
-    description: "Pays more minutes for a browser of yours that still runs.",
-    price: { ...price, quoteCents: (params) => centsFor(params), otherPrice: { session_id: id, estimatedMinutes: 60 } },
+    price: { ...longer, quoteCents: (params) => centsFor(params) },
     upstreamCents: (params) => centsFor(params),
+    description: "Pays more minutes for a browser of yours that still runs.",
     async run({ ask, params: { session_id: sessionId, estimatedMinutes: additionalMinutes } }) {
       const values = { session_id: sessionId, additionalMinutes };
       const { json } = await ask({ method: "POST", path: `${oneAtDoor}/extend` }, { values });
@@ -200,10 +206,10 @@ export default defineAdapter({
   prepaid,
   actions: {
     create_session: action(create, {
+      price: { ...beginning, quoteCents: (params) => centsFor(params) },
+      upstreamCents: (params) => centsFor(params),
       asked:
         "a browser in the cloud; remote chrome; headless browser for playwright, puppeteer, selenium; automate clicks on a site; log in to a page and fill a form; drive a browser; browser automation",
-      description:
-        "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
       params: z.strictObject({
         estimatedMinutes: paidMinutes,
         keepAlive: z
@@ -215,8 +221,6 @@ export default defineAdapter({
           .optional()
           .describe("Its pages see an address of this country"),
       }),
-      price: { ...price, quoteCents: (params) => centsFor(params), otherPrice: { estimatedMinutes: 60 } },
-      upstreamCents: (params) => centsFor(params),
       mayCostMore:
         "The vendor counts a proxy's traffic by the gigabyte; it is our cost, which ends the session where its account's is at its bound.",
       prepaid: { does: "begins", minutes: "estimatedMinutes", takesMoreWith: "proxies" },
@@ -244,8 +248,6 @@ export default defineAdapter({
         if (connectUrl.includes(key)) end("provider_malformed", { message: "its address bears our key" });
         return { sessionId, connectUrl };
       },
-      content: ["/connectUrl"],
-      issues: [{ kind: "session", at: "/sessionId", days: 2 }],
       rules: [{ status: 429, means: "provider_busy" }],
       example: {
         params: { estimatedMinutes: 5 },
@@ -258,21 +260,13 @@ export default defineAdapter({
       },
     }),
     extend_session: action(extend, {
+      price: { ...longer, quoteCents: (params) => centsFor(params) },
+      upstreamCents: (params) => centsFor(params),
       asked: "keep my browser open longer; more minutes for the browser; the browser session is about to run out",
       description: "Pays more minutes for a browser of yours that still runs, up to six hours in all.",
-      price: {
-        ...price,
-        quoteCents: (params) => centsFor(params),
-        otherPrice: { session_id: id, estimatedMinutes: 60 },
-      },
-      upstreamCents: (params) => centsFor(params),
       prepaid: { does: "extends", id: "session_id", minutes: "estimatedMinutes" },
       async run({ ask, params, end }) {
-        const { json } = await ask(
-          { method: "GET", path: "/v1/sessions/{session_id}", send: "none" },
-          { values: params },
-        );
-        const { id: sessionId, status } = session.parse(json);
+        const { id: sessionId, status } = await look({ ask }, params.session_id);
         if (!isAlive(status)) end("caller_invalid", { message: `the session has ended: ${status}` });
         return { sessionId };
       },
@@ -282,11 +276,7 @@ export default defineAdapter({
       asked: "is my browser still running; how many minutes does my browser have left",
       prepaid: { does: "tells", id: "session_id", over: OVER },
       async run({ ask, params }) {
-        const { json } = await ask(
-          { method: "GET", path: "/v1/sessions/{session_id}", send: "none" },
-          { values: params },
-        );
-        const { id: sessionId, status } = session.parse(json);
+        const { id: sessionId, status } = await look({ ask }, params.session_id);
         return { sessionId, status, alive: isAlive(status) };
       },
       example: { params: { session_id: id }, answer: example },

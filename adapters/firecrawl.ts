@@ -67,6 +67,15 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
+/** One page. */
+const readsPage = {
+  ...reads,
+  params: single,
+  content: READ,
+  rules: [ERROR_PAGE, NO_HOST],
+  example: { params: { url }, answer: { success: true, data: read } },
+};
+
 /** By default the vendor may retry a page with enhanced proxies, for five credits instead of one. */
 const BASIC = "basic";
 
@@ -118,25 +127,20 @@ export default defineAdapter({
   selfHosted: { lacks: ["unblock"] },
   rules: [...OF_THE_PAGE, { at: "/success", is: false, means: "provider_server_error" }],
   actions: {
-    scrape: action(reads, {
+    scrape: action(readsPage, {
       asked:
         "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
       keywords: "read a page; fetch url; html to markdown; screenshot of a website",
-      params: single,
       upstreamCents: 10 * CREDIT_CENTS,
       request: { method: "POST", path: "/scrape", params: singleWire, fixed: { ...pdf(10), timeout: 50_000 } },
-      content: READ,
-      rules: [ERROR_PAGE, NO_HOST],
-      example: { params: { url }, answer: { success: true, data: read } },
     }),
-    unblock: action(reads, {
+    unblock: action(readsPage, {
       asked:
         "site blocks me; access denied; forbidden; get past cloudflare; behind a captcha; it thinks that I am a bot; page does not load for scrapers; bot wall; blocked; 403",
       description: "Reads one page through better addresses, for sites that turn others away. An error page is free.",
       keywords: "blocked page; anti-bot; enhanced proxy",
       price: { ...reads.price, cents: 2 },
-      params: single,
       upstreamCents: (10 + ENHANCED_CREDITS) * CREDIT_CENTS,
       request: {
         method: "POST",
@@ -144,9 +148,6 @@ export default defineAdapter({
         params: singleWire,
         fixed: { ...pdf(10), timeout: 50_000, proxy: "enhanced" },
       },
-      content: READ,
-      rules: [ERROR_PAGE, NO_HOST],
-      example: { params: { url }, answer: { success: true, data: read } },
     }),
     crawl: action(launch("crawl"), {
       asked:

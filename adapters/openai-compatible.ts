@@ -30,28 +30,20 @@ const glm = {
 const glm4 = { contextTokens: 200_000, outputTokensMax: 128_000 };
 const glm5 = { contextTokens: 1_000_000, outputTokensMax: 128_000 };
 
-/** Moonshot's models do too; their reasoning before tool calls must be sent back. */
-const mayThink = {
-  takes: {
-    messageFields: ["name", "reasoning_content", "partial"],
-    developerRole: "system" as const,
-    thoughtsWithCalls: "reasoning_content" as const,
-    efforts: [],
-    noThinking: glm.noThinking,
-  },
+/** Moonshot's reasoning before tool calls must be sent back; unsure for models before K2.5. */
+const kimiTakes = {
+  messageFields: ["name", "reasoning_content", "partial"],
+  developerRole: "system" as const,
+  thoughtsWithCalls: "reasoning_content" as const,
+  efforts: [],
 };
+/** Thinks unless told not to, as GLM does. */
+const mayThink = { takes: { ...kimiTakes, noThinking: glm.noThinking } };
 
 /** Always thinks, and rejects any temperature, top_p and penalty except its own. */
 const fixedSampling = [...openModels.dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"];
 /** The amount of thinking can be set. */
-const kimiThinks = {
-  takes: {
-    messageFields: ["name", "reasoning_content", "partial"],
-    developerRole: "system" as const,
-    thoughtsWithCalls: "reasoning_content" as const,
-    efforts: ["low", "high", "max"],
-  },
-};
+const kimiThinks = { takes: { ...kimiTakes, efforts: ["low", "high", "max"] } };
 const kimi = { contextTokens: 262_144, outputTokensMax: 262_144, dropFields: fixedSampling };
 const kimi3 = { ...kimi, ...kimiThinks, contextTokens: 1_048_576, outputTokensMax: 1_048_576 };
 
@@ -79,13 +71,7 @@ const vendors: Readonly<Record<string, Row>> = {
     otelName: "moonshot_ai",
     maker: "moonshotai",
     chat: {
-      // Its reasoning before tool calls must be sent back; unsure for models before K2.5.
-      takes: {
-        messageFields: ["name", "reasoning_content", "partial"],
-        developerRole: "system",
-        thoughtsWithCalls: "reasoning_content",
-        efforts: [],
-      },
+      takes: kimiTakes,
       usageAt: ["/usage", "/choices/0/usage"],
       cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/cached_tokens"],
       models: {
