@@ -36,35 +36,35 @@ function staying(models: Readonly<Record<string, { readonly retires?: ModelEnd }
   return Object.keys(models).filter((name) => models[name]?.retires === undefined);
 }
 
-const chatModels = (spec: AdapterSpec) => staying(spec.chat?.models);
+const chats = {
+  asked: "ask a big model once at a fixed price; chat with an AI; write, summarise, translate, explain with a model",
+  cents: NATIVE_CENTS_MAX,
+  models: (spec: AdapterSpec) => staying(spec.chat?.models),
+};
 
 const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   "chat-completions": {
+    ...chats,
     of: (vendor) => `Asks a model of ${vendor} in OpenAI's chat wire, whole, by the token, for a dollar at most.`,
     keywords: "language model; LLM; chat completion; generate text",
-    asked: "ask a big model once at a fixed price; chat with an AI; write, summarise, translate, explain with a model",
     params: z.looseObject({
       model,
       messages: messages.describe("The whole conversation, as OpenAI's chat wire has it"),
       max_tokens: tokens.optional(),
     }),
-    cents: NATIVE_CENTS_MAX,
     example: { messages: hello },
-    models: chatModels,
   },
   messages: {
+    ...chats,
     of: (vendor) =>
       `Asks a model of ${vendor} in Anthropic's messages wire, whole, by the token, for a dollar at most.`,
     keywords: "language model; LLM; messages; generate text",
-    asked: "ask a big model once at a fixed price; chat with an AI; write, summarise, translate, explain with a model",
     params: z.looseObject({
       model,
       messages: messages.describe("The whole conversation, as Anthropic's messages wire has it"),
       max_tokens: tokens,
     }),
-    cents: NATIVE_CENTS_MAX,
     example: { max_tokens: 200, messages: hello },
-    models: chatModels,
   },
   embeddings: {
     of: (vendor) => `Turns texts into vectors by a model of ${vendor}, by the token, for a dollar at most.`,

@@ -33,7 +33,7 @@ const common = { category: "commerce" } as const;
 const CENTS_MAX = 200_000;
 const EXAMPLE_CENTS = 12_500;
 const QUANTITY_MAX = 24;
-const FREE = { mode: "fixed", cents: 0 } as const;
+const free = { ...common, effect: "read", price: { mode: "fixed", cents: 0 }, upstreamCents: 0 } as const;
 const UNVERIFIED: AnswerRule = { status: 403, at: "/verify_url", empty: false, means: "caller_unverified" };
 
 const line = (charsMax: number) => z.string().min(1).max(charsMax).regex(/\S/, "must not be blank");
@@ -98,6 +98,7 @@ function purchaseOf({ goods, keywords, asked, item, verifies }: RetailMerchantSp
 
 export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
   const { name, docs, origin, goods, keywords, asked, askedOfOrder, slug } = spec;
+  const browsed = { ...free, keywords, asked };
   const thing = { slug, name: slug.replaceAll("-", " "), price_cents: EXAMPLE_CENTS };
   return {
     name,
@@ -106,42 +107,29 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
     beliefs: { "*": "how the fields of an address are called, and what an order is answered as" },
     auth: paidBy("mpp", "x402"),
     actions: {
-      catalog: action(common, {
-        effect: "read",
+      catalog: action(browsed, {
         description: `What can be bought of ${goods}, with prices.`,
-        keywords,
-        asked,
         params: z.strictObject({}),
-        price: FREE,
-        upstreamCents: 0,
         request: { method: "GET", path: "/catalog" },
         example: { params: {}, answer: { products: [thing] } },
       }),
-      product: action(common, {
-        effect: "read",
+      product: action(browsed, {
         description: `One thing of ${goods}, by its name in the catalog.`,
-        keywords,
-        asked,
         params: z.strictObject({
           slug: z
             .string()
             .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be a name as the catalog has it")
             .describe("Its name in the catalog."),
         }),
-        price: FREE,
-        upstreamCents: 0,
         request: { method: "GET", path: "/catalog/{slug}" },
         example: { params: { slug }, answer: thing },
       }),
       purchase: purchaseOf(spec),
-      order: action(common, {
-        effect: "read",
+      order: action(free, {
         description: "What has become of an order that was bought here.",
         keywords: "order status; delivery; tracking",
         asked: askedOfOrder,
         params: z.strictObject({ order_id: orderId.describe("Of the purchase's answer.") }),
-        price: FREE,
-        upstreamCents: 0,
         requires: [{ kind: "order", param: "order_id" }],
         request: { method: "GET", path: "/orders/{order_id}" },
         example: { params: { order_id: "ord_1" }, answer: { order_id: "ord_1", status: "paid" } },
