@@ -3,8 +3,8 @@ import type { Reply } from "../../core/endpoint.ts";
 import type { EngineResponse } from "./engine.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
 import { HeldParts } from "./held-parts.ts";
-import type { OpenBody, ReplyHost } from "./reply-host.ts";
-import type { SlowClient } from "./slow-clients.ts";
+import type { Edge } from "./server.ts";
+import type { OpenBody, SlowClient } from "./slow-clients.ts";
 import { type Due, Gathered } from "./tick-end.ts";
 import { beginLast, beginWhole } from "./whole-answers.ts";
 
@@ -24,7 +24,7 @@ const BODILESS = [204, 304];
  */
 export class HttpReply implements Reply, SlowClient, Due {
   deadlineMs = 0;
-  readonly #host: ReplyHost;
+  readonly #host: Edge;
   #res: EngineResponse | null;
   #headers: string;
   #withBody = true;
@@ -55,7 +55,7 @@ export class HttpReply implements Reply, SlowClient, Due {
   #writeCorked: (() => void) | null = null;
 
   /** `headers`: those of every answer, each as `\r\nname: value`. Must be created in the route handler itself. */
-  constructor(res: EngineResponse, host: ReplyHost, headers: string) {
+  constructor(res: EngineResponse, host: Edge, headers: string) {
     this.#res = res;
     this.#host = host;
     this.#headers = headers;

@@ -6,7 +6,8 @@ import type { BodyShare } from "../../platform/limits/body-bytes.ts";
 import { addressText, clientAddress } from "./client-address.ts";
 import { copyOf, type EngineRequest, type EngineResponse } from "./engine.ts";
 import { HeaderGuard } from "./guarded-headers.ts";
-import type { SlowClient, SlowClients } from "./slow-clients.ts";
+import type { Edge } from "./server.ts";
+import type { SlowClient } from "./slow-clients.ts";
 
 /** The request headers that the gateway reads; all others are dropped here. */
 export const KEPT_HEADERS = [
@@ -274,12 +275,6 @@ function tooLarge(bodyBytesMax: number): GatewayError {
   return new GatewayError("body_too_large", { detail: { limit_mib } });
 }
 
-export interface BodyLimits {
-  readonly slowClients: SlowClients;
-  /** The time limit for a whole body. */
-  readonly bodyMsMax: number;
-}
-
 export interface BodyOptions {
   readonly request: EdgeRequest;
   readonly bodyBytesMax: number;
@@ -297,7 +292,7 @@ export interface BodyOptions {
 export class BodyReader implements SlowClient {
   readonly deadlineMs: number;
   readonly #res: EngineResponse;
-  readonly #limits: BodyLimits;
+  readonly #limits: Edge;
   readonly #options: BodyOptions;
   #parts: Buffer[] | null = null;
   #bytes = 0;
@@ -305,7 +300,7 @@ export class BodyReader implements SlowClient {
   /** Reading is paused. */
   #held = false;
 
-  constructor(res: EngineResponse, limits: BodyLimits, options: BodyOptions) {
+  constructor(res: EngineResponse, limits: Edge, options: BodyOptions) {
     this.#res = res;
     this.#limits = limits;
     this.#options = options;

@@ -33,13 +33,12 @@ import {
   refuseBody,
   STREAM_HEADERS,
 } from "./read-request.ts";
-import type { ReplyHost } from "./reply-host.ts";
 import { requestIds } from "./request-id.ts";
-import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
+import { watchSlowClients } from "./slow-clients.ts";
 import type { ListedSocket } from "./socket.ts";
 import type { SocketReply } from "./socket-reply.ts";
-import { type OpenSocket, Sockets, type SocketsHost, socketPaths } from "./sockets.ts";
-import { type BlockPool, createBlockPool, StreamBody, type StreamLimits } from "./stream-body.ts";
+import { type OpenSocket, Sockets, socketPaths } from "./sockets.ts";
+import { createBlockPool, StreamBody } from "./stream-body.ts";
 import { tickEnd } from "./tick-end.ts";
 
 export interface HttpOptions {
@@ -155,15 +154,16 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
 }
 
 /** Takes the requests of a listener from the engine to the pipeline. */
-class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
-  readonly blocks: BlockPool = createBlockPool();
+export class Edge implements EngineHost {
+  readonly blocks = createBlockPool();
   readonly spillFolder: string;
   readonly clock: Clock;
-  readonly slowClients: SlowClients;
+  readonly slowClients: ReturnType<typeof watchSlowClients>;
   readonly answers: AnswerBytes;
   readonly stalledMsMax: number;
   readonly keepAliveLine: string;
   readonly atTickEnd = tickEnd();
+  /** Connections close after their answer, because the listener is shutting down. */
   draining = false;
   /** New requests are refused. */
   refusing = false;

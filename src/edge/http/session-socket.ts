@@ -1,10 +1,10 @@
 // A caller's WebSocket that is a session: its messages go to the endpoint's session, and what the session runs is paid for call by call.
-import type { Endpoint, GatewayRequest, OverSession, Session, SessionClient } from "../../core/endpoint.ts";
+import type { GatewayRequest, OverSession, Session, SessionClient } from "../../core/endpoint.ts";
 import { GatewayError, refusalIn } from "../../core/errors.ts";
 import type { AnswerReader, Ended, Plan } from "../../core/plan.ts";
 import { copyOf, type EdgeSocket, type EngineSocket, SESSION_MESSAGE_BYTES_MAX } from "./engine.ts";
 import type { SlowClient } from "./slow-clients.ts";
-import type { ListedSocket, SessionOwner, SocketHost, SocketOpening, SocketOwner } from "./socket.ts";
+import type { ListedSocket, SessionOwner, SocketOwner, SocketParts } from "./socket.ts";
 
 /** Close codes of RFC 6455, 7.4.1. */
 const NOT_TEXT = 1003;
@@ -14,19 +14,12 @@ const UNREAD_BYTES_MAX = 64 * 1024;
 const NO_BODY = Buffer.alloc(0);
 const BINARY = new GatewayError("bad_request", { detail: "Messages are text." });
 
-export interface SessionSocketParts {
-  readonly host: SocketHost;
-  readonly endpoint: Endpoint;
-  readonly form: OverSession;
-  readonly opening: SocketOpening;
-}
-
 export class SessionSocket implements EdgeSocket, ListedSocket, SlowClient {
   readonly messageBytesMax = SESSION_MESSAGE_BYTES_MAX;
   accountId: string | null = null;
   /** Until then a client that reads nothing may keep us waiting. */
   deadlineMs = Number.POSITIVE_INFINITY;
-  readonly #parts: SessionSocketParts;
+  readonly #parts: SocketParts<OverSession>;
   #ws: EngineSocket | null = null;
   #owner: SocketOwner | null = null;
   #session: Session | null = null;
@@ -36,7 +29,7 @@ export class SessionSocket implements EdgeSocket, ListedSocket, SlowClient {
   #closing = false;
   #unwatch = () => {};
 
-  constructor(parts: SessionSocketParts) {
+  constructor(parts: SocketParts<OverSession>) {
     this.#parts = parts;
   }
 

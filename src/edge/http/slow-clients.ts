@@ -11,12 +11,12 @@ export interface SlowClient {
   expired(): void;
 }
 
-export interface SlowClients {
-  /** The clock of the deadlines. */
-  nowMs(): number;
-  watch(client: SlowClient): void;
-  forget(client: SlowClient): void;
-  stop(): void;
+/** A request body that may still be arriving. */
+export interface OpenBody {
+  /** The client has left. */
+  abandon(): void;
+  /** The answer begins. True: the end of the body is unknown, so the connection closes after the answer. */
+  answered?(): boolean;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface SlowClients {
  * nothing in 10 s (at least 8 s, since it counts in steps of 4 s). Ours stay open until their own deadline, so that a slow body gets a 408
  * and a reader who pauses does not lose a paid answer. `everyMs` of up to 2,000 is safe.
  */
-export function watchSlowClients(clock: Clock, everyMs: number): SlowClients {
+export function watchSlowClients(clock: Clock, everyMs: number) {
   const clients = new Set<SlowClient>();
   const timer = setInterval(() => {
     const nowMs = clock.elapsedMs();
@@ -37,9 +37,10 @@ export function watchSlowClients(clock: Clock, everyMs: number): SlowClients {
     }
   }, everyMs).unref();
   return {
+    /** The clock of the deadlines. */
     nowMs: () => clock.elapsedMs(),
-    watch: (client) => void clients.add(client),
-    forget: (client) => void clients.delete(client),
+    watch: (client: SlowClient) => void clients.add(client),
+    forget: (client: SlowClient) => void clients.delete(client),
     stop: () => clearInterval(timer),
   };
 }

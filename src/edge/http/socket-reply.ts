@@ -1,9 +1,10 @@
 // The answer to one request on a socket: each event is a message, and so is an error; pauses while the client does not read.
-import type { OverSocket, Reply } from "../../core/endpoint.ts";
+import type { Reply } from "../../core/endpoint.ts";
 import { SseScanner } from "../../upstream/sse-scanner.ts";
 import { HeldParts } from "./held-parts.ts";
-import type { ReplyHost } from "./reply-host.ts";
+import type { Edge } from "./server.ts";
 import type { SlowClient } from "./slow-clients.ts";
+import type { Socket } from "./socket.ts";
 
 /** No event is longer: the last one has at most a vendor's whole answer and the request's own data. */
 const EVENT_BYTES_MAX = 64 * 1024 * 1024;
@@ -13,28 +14,11 @@ const DONE = Buffer.from("[DONE]");
 /** The headers of an error that clients over HTTP act on. */
 const TOLD_HEADERS = ["retry-after", "x-should-retry"];
 
-/** The part of a socket that an answer needs. */
-export interface SocketSender {
-  /** Sends all messages from `write` at once. */
-  cork(write: () => void): void;
-  sendText(message: Uint8Array | string): void;
-  bufferedBytes(): number;
-  /** Closes the socket abruptly: the client must not take the answer for complete. */
-  breakOff(): void;
-}
-
-export interface SocketReplyParts {
-  readonly sender: SocketSender;
-  readonly host: ReplyHost;
-  readonly form: OverSocket;
-  readonly requestId: string;
-  /** Called once, when the last message was handed over: with the status of a whole answer, otherwise 200. */
-  readonly done: (status: number) => void;
-}
-
 export class SocketReply implements Reply, SlowClient {
   deadlineMs = 0;
-  readonly #parts: SocketReplyParts;
+  readonly #socket: Socket;
+  readonly #host: Edge;
+  readonly #done: (status: number) => void;
   readonly #scanner: SseScanner;
   readonly #headers: Record<string, string>;
   #status = 200;
@@ -45,9 +29,12 @@ export class SocketReply implements Reply, SlowClient {
   #goneListener: (() => void) | null = null;
   #roomListener: (() => void) | null = null;
 
-  constructor(parts: SocketReplyParts) {
-    this.#parts = parts;
-    this.#headers = { "x-request-id": parts.requestId };
+  /** `done` is called once, when the last message was handed over: with the status of a whole answer, otherwise 200. */
+  constructor(socket: Socket, requestId: string, done: (status: number) => void) {
+    this.#socket = socket;
+    this.#host = socket.parts.host;
+    this.#done = done;
+    this.#headers = { "x-request-id": requestId };
     this.#scanner = new SseScanner((bytes, start, end) => {
       const data = bytes.subarray(start, end);
       if (!data.equals(DONE)) this.#say(data);
@@ -99,9 +86,8 @@ export class SocketReply implements Reply, SlowClient {
   send(status: number, body: Uint8Array | string): void {
     if (this.closed) return;
     const text = typeof body === "string" ? body : Buffer.from(body).toString();
-    const { sender, form } = this.#parts;
-    sender.cork(() => {
-      for (const message of form.whole(status, text, this.#headers)) this.#say(Buffer.from(message));
+    this.#socket.cork(() => {
+      for (const message of this.#socket.parts.form.whole(status, text, this.#headers)) this.#say(Buffer.from(message));
     });
     this.#end(status);
   }
@@ -109,7 +95,7 @@ export class SocketReply implements Reply, SlowClient {
   cut(): void {
     if (this.closed) return;
     this.#goneListener = null;
-    this.#parts.sender.breakOff();
+    this.#socket.breakOff();
   }
 
   /** The socket has closed. */
@@ -122,49 +108,47 @@ export class SocketReply implements Reply, SlowClient {
 
   /** The client has taken some of the buffered data. */
   drained(): void {
-    const { sender, host } = this.#parts;
     if (this.#gone) return;
-    sender.cork(() => {
+    this.#socket.cork(() => {
       while (this.#held !== null && !this.#isFull()) {
         const next = this.#held.shift();
         if (next === undefined) this.#held = null;
-        else sender.sendText(next);
+        else this.#socket.sendText(next);
       }
     });
     if (this.#held !== null || this.#isFull()) return this.#waitForClient();
-    host.slowClients.forget(this);
-    if (this.#ended) this.#parts.done(this.#status);
+    this.#host.slowClients.forget(this);
+    if (this.#ended) this.#done(this.#status);
     else this.#roomListener?.();
   }
 
   keepOpen(): void {}
 
   expired(): void {
-    this.#parts.sender.breakOff();
+    this.#socket.breakOff();
   }
 
   #read(bytes: Uint8Array | string): void {
     const part =
       typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#parts.sender.cork(() => this.#scanner.push(part));
+    this.#socket.cork(() => this.#scanner.push(part));
   }
 
   #isFull(): boolean {
-    return this.#parts.sender.bufferedBytes() > BUFFERED_BYTES_MAX;
+    return this.#socket.bufferedBytes() > BUFFERED_BYTES_MAX;
   }
 
   #say(message: Uint8Array): void {
     if (this.#gone) return;
-    if (this.#held === null && !this.#isFull()) return this.#parts.sender.sendText(message);
+    if (this.#held === null && !this.#isFull()) return this.#socket.sendText(message);
     // A copy: the original memory is reused.
-    this.#held ??= new HeldParts(this.#parts.host.answers, this.#owner, () => this.#parts.sender.breakOff());
+    this.#held ??= new HeldParts(this.#host.answers, this.#owner, () => this.#socket.breakOff());
     this.#held.push(Buffer.from(message));
   }
 
   #waitForClient(): void {
-    const { host } = this.#parts;
-    this.deadlineMs = host.clock.elapsedMs() + host.stalledMsMax;
-    host.slowClients.watch(this);
+    this.deadlineMs = this.#host.clock.elapsedMs() + this.#host.stalledMsMax;
+    this.#host.slowClients.watch(this);
   }
 
   /** The next request begins when this answer was handed over. */
@@ -172,11 +156,11 @@ export class SocketReply implements Reply, SlowClient {
     this.#ended = true;
     this.#status = status;
     if (this.#held !== null || this.#isFull()) this.#waitForClient();
-    else if (!this.#gone) this.#parts.done(status);
+    else if (!this.#gone) this.#done(status);
   }
 
   #forget(): void {
-    this.#parts.host.slowClients.forget(this);
+    this.#host.slowClients.forget(this);
     this.#held?.close();
     this.#held = null;
     this.#goneListener = null;

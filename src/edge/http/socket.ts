@@ -1,13 +1,13 @@
 // A caller's WebSocket: its messages are requests, served one after the other as if each came over HTTP.
-import type { Endpoint, GatewayRequest, OverSocket, Reply, SessionGrant } from "../../core/endpoint.ts";
+import type { Endpoint, GatewayRequest, OverSocket, SessionGrant } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerReader, Caller, Ended, Plan } from "../../core/plan.ts";
-import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
+import type { BodyShare } from "../../platform/limits/body-bytes.ts";
 import { copyOf, type EdgeSocket, type EngineSocket, MESSAGE_BYTES_MAX } from "./engine.ts";
-import type { ReplyHost } from "./reply-host.ts";
+import type { Edge } from "./server.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import type { OpenMemory } from "./socket-memory.ts";
-import { SocketReply, type SocketSender } from "./socket-reply.ts";
+import { SocketReply } from "./socket-reply.ts";
 
 /** A client that sends nothing for this long, not even a pong, has gone. */
 export const SOCKET_SILENT_SECONDS_MAX = 120;
@@ -58,21 +58,6 @@ interface Waiting {
   readonly full: GatewayError | null;
 }
 
-/** What all sockets of a listener share. */
-export interface SocketHost extends ReplyHost {
-  readonly bodies: BodyBytes;
-  /** How long a socket may be idle, and how long it may be open. */
-  readonly socketIdleMsMax: number;
-  readonly socketOpenMsMax: number;
-  newId(): string;
-  /** A request has arrived; its answer has left. */
-  begun(): void;
-  handle(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply): Promise<void> | void;
-  refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
-  /** The socket has closed. */
-  closed(socket: ListedSocket): void;
-}
-
 /** A socket as its listener counts it. */
 export interface ListedSocket {
   readonly accountId: string | null;
@@ -81,12 +66,11 @@ export interface ListedSocket {
   leave(): void;
 }
 
-export interface SocketParts {
-  readonly host: SocketHost;
+export interface SocketParts<Form> {
+  readonly host: Edge;
   readonly endpoint: Endpoint;
-  readonly form: OverSocket;
+  readonly form: Form;
   readonly opening: SocketOpening;
-  readonly memory: OpenMemory;
 }
 
 /** Headers of a single request, wrong for the next one; headers about a body describe a message. */
@@ -103,11 +87,12 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   "x-tollgate-keepalive",
 ]);
 
-export class Socket implements EdgeSocket, SlowClient, SocketSender {
+export class Socket implements EdgeSocket, SlowClient {
   readonly messageBytesMax = MESSAGE_BYTES_MAX;
   /** Its account; null: the look-up is in progress, and no message is a request yet. */
   accountId: string | null = null;
-  readonly #parts: SocketParts;
+  readonly parts: SocketParts<OverSocket>;
+  readonly #memory: OpenMemory;
   readonly #headers: ReadonlyMap<string, string>;
   readonly #openedMs: number;
   #ws: EngineSocket | null = null;
@@ -118,8 +103,9 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   #leaving = false;
   #unwatch = () => {};
 
-  constructor(parts: SocketParts) {
-    this.#parts = parts;
+  constructor(parts: SocketParts<OverSocket>, memory: OpenMemory) {
+    this.parts = parts;
+    this.#memory = memory;
     this.#headers = new Map([...parts.opening.headers].filter(([name]) => !OF_ONE_REQUEST.has(name)));
     this.#openedMs = parts.host.clock.elapsedMs();
     this.#restsSinceMs = this.#openedMs;
@@ -127,8 +113,8 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
 
   opened(ws: EngineSocket): void {
     this.#ws = ws;
-    this.#parts.host.slowClients.watch(this);
-    if (this.#parts.host.draining) this.leave();
+    this.parts.host.slowClients.watch(this);
+    if (this.parts.host.draining) this.leave();
     else this.#next();
   }
 
@@ -139,7 +125,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   /** While an answer is being sent, its own timeouts apply. */
   get deadlineMs(): number {
     if (this.#reply !== null) return Number.POSITIVE_INFINITY;
-    const { socketIdleMsMax, socketOpenMsMax } = this.#parts.host;
+    const { socketIdleMsMax, socketOpenMsMax } = this.parts.host;
     return Math.min(this.#restsSinceMs + socketIdleMsMax, this.#openedMs + socketOpenMsMax);
   }
 
@@ -157,7 +143,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
     if (isBinary) return this.#close(NOT_TEXT, "messages are text");
     const isKnown = this.accountId !== null;
     if (this.#waiting.length >= (isKnown ? WAITING_MAX : 1)) return this.#close(POLICY, "too many messages wait");
-    const share = this.#parts.host.bodies.open();
+    const share = this.parts.host.bodies.open();
     const full = share.grow(bytes.byteLength);
     this.#waiting.push({ body: full === null ? copyOf(bytes) : NO_BODY, share, full });
     this.#next();
@@ -166,7 +152,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   /** The sender's key is valid, until `watch` reports otherwise. Then the current answer is still completed. */
   admitted({ accountId, watch }: SocketOwner): void {
     this.accountId = accountId;
-    this.#parts.memory.belongTo(accountId);
+    this.#memory.belongTo(accountId);
     const unwatch = watch?.(() => {
       if (this.#reply === null) this.#close(POLICY, NOT_GOOD);
     });
@@ -176,7 +162,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
 
   /** The key is invalid, or may not open a socket now. */
   refuse(error: GatewayError): void {
-    const { host, endpoint, opening } = this.#parts;
+    const { host, endpoint, opening } = this.parts;
     this.#leaving = true;
     this.#drop();
     const reply = this.#newReply(opening.id, () => this.#ended(POLICY, error.code));
@@ -193,9 +179,9 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
     this.#leaving = true;
     this.#drop();
     this.#unwatch();
-    const { host, memory } = this.#parts;
+    const { host } = this.parts;
     host.slowClients.forget(this);
-    memory.close();
+    this.#memory.close();
     host.closed(this);
     const reply = this.#reply;
     this.#reply = null;
@@ -211,6 +197,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
     if (this.#reply === null) this.#close(GOING_AWAY, "the gateway is restarting: connect again");
   }
 
+  /** Sends all messages from `write` at once. */
   cork(write: () => void): void {
     this.#ws?.cork(write);
   }
@@ -223,6 +210,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
     return this.#ws?.getBufferedAmount() ?? 0;
   }
 
+  /** Closes abruptly: the client must not take the answer for complete. */
   breakOff(): void {
     // Closing inside uWebSockets' parser would free memory that it still uses.
     setImmediate(() => this.#ws?.close());
@@ -234,12 +222,12 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   }
 
   #isOld(): boolean {
-    const { host } = this.#parts;
+    const { host } = this.parts;
     return host.clock.elapsedMs() - this.#openedMs >= host.socketOpenMsMax;
   }
 
   #endOld(): void {
-    const { host, form, endpoint } = this.#parts;
+    const { host, form, endpoint } = this.parts;
     const minutes = Math.round(host.socketOpenMsMax / MINUTE_MS);
     const error = new GatewayError("websocket_connection_limit_reached", { detail: { minutes } });
     const body = JSON.stringify(endpoint.errors.body(error));
@@ -252,25 +240,25 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   }
 
   #newReply(requestId: string, done: (status: number) => void): SocketReply {
-    const { host, form } = this.#parts;
-    const reply = new SocketReply({ sender: this, host, form, requestId, done });
+    const reply = new SocketReply(this, requestId, done);
     this.#reply = reply;
-    host.begun();
+    this.parts.host.begun();
     return reply;
   }
 
   #request(id: string, body: Buffer, { method, path }: Endpoint): GatewayRequest {
-    const { host, memory, opening } = this.#parts;
+    const { host, opening } = this.parts;
+    const memory = this.#memory;
     const { query, params, address } = opening;
     const headers = this.#headers;
     return { id, method, path, query, params, headers, address, memory, body, startedMs: host.clock.elapsedMs() };
   }
 
   #begin({ body, share, full }: Waiting, accountId: string): void {
-    const { host, form } = this.#parts;
+    const { host, form } = this.parts;
     const id = host.newId();
     const reply = this.#newReply(id, (status) => this.#done(status));
-    const endpoint = form.wantsNothing(body) ? this.#ready() : this.#parts.endpoint;
+    const endpoint = form.wantsNothing(body) ? this.#ready() : this.parts.endpoint;
     const request = this.#request(id, body, endpoint);
     const noRoom = full ?? share.belongTo(accountId);
     if (noRoom === null) return this.#serve(request, endpoint, reply, share);
@@ -279,14 +267,14 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   }
 
   #serve(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply, share: BodyShare): void {
-    Promise.resolve(this.#parts.host.handle(request, endpoint, reply))
+    Promise.resolve(this.parts.host.handle(request, endpoint, reply))
       .catch(() => reply.cut())
       .finally(() => share.close());
   }
 
   /** The endpoint for a message that requests nothing: admitted and counted like any other request. */
   #ready(): Endpoint {
-    const { endpoint, form } = this.#parts;
+    const { endpoint, form } = this.parts;
     const { method, path, auth, bodyBytesMax, errors } = endpoint;
     return { method, path, auth, bodyBytesMax, longWithCredit: true, errors, answer: (call) => form.ready(call) };
   }
@@ -294,7 +282,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   #done(status: number): void {
     // An invalid key stays invalid for the next message.
     if (status === 401) return this.#ended(POLICY, NOT_GOOD);
-    const { host } = this.#parts;
+    const { host } = this.parts;
     this.#reply = null;
     this.#restsSinceMs = host.clock.elapsedMs();
     host.finished();
@@ -307,7 +295,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
   /** The last answer has left. */
   #ended(code: number, why: string): void {
     this.#reply = null;
-    this.#parts.host.finished();
+    this.parts.host.finished();
     this.#close(code, why);
   }
 

@@ -1,12 +1,13 @@
 // The sockets of a listener: who may open one, how many per account, and how they end with it.
-import type { Endpoint, GatewayRequest, OverSession, Reply } from "../../core/endpoint.ts";
+
+import type { Endpoint, GatewayRequest, OverSession } from "../../core/endpoint.ts";
 import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { tally } from "../../core/tally.ts";
 import { type EdgeSocket, type EngineRequest, type EngineResponse, messageBytesMaxOf } from "./engine.ts";
-import type { HttpReply } from "./http-reply.ts";
 import type { EdgeRequest } from "./read-request.ts";
+import type { Edge } from "./server.ts";
 import { SessionSocket } from "./session-socket.ts";
-import { type ListedSocket, Socket, type SocketHost, type SocketOwner } from "./socket.ts";
+import { type ListedSocket, Socket, type SocketOwner } from "./socket.ts";
 import { socketMemories } from "./socket-memory.ts";
 
 /** Per account, independent of its calls in flight. */
@@ -16,18 +17,6 @@ const FULL_SECONDS = 5;
 
 /** Throws or rejects where the sender of a request may not open a socket; synchronous where no look-up is needed. */
 export type OpenSocket = (request: GatewayRequest, endpoint: Endpoint) => SocketOwner | Promise<SocketOwner>;
-
-export interface SocketsHost extends SocketHost {
-  /** Reads the head of a request and refuses invalid ones; null: it was answered. */
-  arrived(
-    res: EngineResponse,
-    req: EngineRequest,
-    endpoint: Endpoint,
-  ): { request: EdgeRequest; reply: HttpReply } | null;
-  readonly admitSocket: OpenSocket;
-  readonly socketBytesMax: number;
-  refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
-}
 
 /** The paths that accept WebSockets. */
 export function socketPaths(endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> {
@@ -46,13 +35,13 @@ function keyIn(offered: string, { keyProtocol }: OverSession): string {
 }
 
 export class Sockets {
-  readonly #host: SocketsHost;
+  readonly #host: Edge;
   readonly #open = new Map<ListedSocket, number>();
   #bytesMax = 0;
   readonly #byAccount = new Map<string, number>();
   readonly #newMemory = socketMemories();
 
-  constructor(host: SocketsHost) {
+  constructor(host: Edge) {
     this.#host = host;
   }
 
@@ -94,12 +83,11 @@ export class Sockets {
   }
 
   #make({ id, headers, query, params, address }: EdgeRequest, endpoint: Endpoint): EdgeSocket & ListedSocket {
-    const host = this.#host;
     const { overSocket, overSession } = endpoint;
-    const opening = { id, headers, query, params, address };
-    if (overSession !== undefined) return new SessionSocket({ host, endpoint, form: overSession, opening });
+    const common = { host: this.#host, endpoint, opening: { id, headers, query, params, address } };
+    if (overSession !== undefined) return new SessionSocket({ ...common, form: overSession });
     if (overSocket === undefined) throw new Error("only paths of sockets are upgraded");
-    return new Socket({ host, endpoint, form: overSocket, memory: this.#newMemory(), opening });
+    return new Socket({ ...common, form: overSocket }, this.#newMemory());
   }
 
   async #lookUp(socket: ListedSocket, finding: Promise<SocketOwner>): Promise<void> {

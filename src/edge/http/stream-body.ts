@@ -4,25 +4,20 @@ import type { GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { NamelessFile } from "../../platform/storage/nameless-file.ts";
 import type { EngineResponse } from "./engine.ts";
-import type { BodyLimits } from "./read-request.ts";
+import type { Edge } from "./server.ts";
 import type { SlowClient } from "./slow-clients.ts";
 
 const BLOCK_BYTES = 128 * 1024;
 /** The pool keeps this many free blocks; further ones are left to the garbage collector. */
 const KEPT_MAX = 128;
 
-export interface BlockPool {
-  /** A block of `BLOCK_BYTES` with arbitrary content. */
-  take(): Uint8Array;
-  /** The caller must not read the block afterwards. */
-  give(block: Uint8Array): void;
-}
-
-export function createBlockPool(): BlockPool {
+export function createBlockPool() {
   const kept: Uint8Array[] = [];
   return {
-    take: () => kept.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES),
-    give(block) {
+    /** A block of `BLOCK_BYTES` with arbitrary content. */
+    take: (): Uint8Array => kept.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES),
+    /** The caller must not read the block afterwards. */
+    give(block: Uint8Array) {
       if (kept.length < KEPT_MAX) kept.push(block);
     },
   };
@@ -65,12 +60,6 @@ class Spill {
 /** The minimum average rate of a sender, after the time that any body may take: 4 KiB a second. */
 const BYTES_PER_MS_MIN = 4;
 
-export interface StreamLimits extends BodyLimits {
-  readonly blocks: BlockPool;
-  /** The folder for bodies that arrive faster than their sender can be paused. */
-  readonly spillFolder: string;
-}
-
 /**
  * The most parts of a body in memory. A paused sender continues until the reader's socket buffer is full, which from the same machine can
  * be megabytes.
@@ -90,7 +79,7 @@ interface Part {
 export class StreamBody implements IncomingBody, SlowClient {
   bytes = 0;
   readonly #res: EngineResponse;
-  readonly #limits: StreamLimits;
+  readonly #limits: Edge;
   readonly #lengthKnown: boolean;
   readonly #startedMs: number;
   readonly #parts: Part[] = [];
@@ -107,7 +96,7 @@ export class StreamBody implements IncomingBody, SlowClient {
   #heldBackMs = 0;
   #wake: () => void = () => {};
 
-  constructor(res: EngineResponse, request: GatewayRequest, limits: StreamLimits) {
+  constructor(res: EngineResponse, request: GatewayRequest, limits: Edge) {
     this.#res = res;
     this.#limits = limits;
     this.#lengthKnown = !request.headers.has("transfer-encoding");
