@@ -1,16 +1,10 @@
 // The first step after opening an account: a call to paste.
+import type { Setup } from "../gateway/setup.ts";
 import type { AdminClient } from "./admin-client.ts";
 import { CommandError } from "./command.ts";
 
-interface SetupAnswer {
-  readonly url: string;
-  readonly providers: readonly { readonly id: string; readonly on: boolean; readonly serves_any: boolean }[];
-  readonly tiers: readonly { readonly id: string }[];
-  readonly first_model: string | null;
-}
-
 /** A model to call, and a note where it is only a placeholder; null: none is available. */
-function modelOf(setup: SetupAnswer, sandbox: boolean): { readonly model: string; readonly word: string } | null {
+function modelOf(setup: Setup, sandbox: boolean): { readonly model: string; readonly word: string } | null {
   if (sandbox && setup.tiers[0] !== undefined) return { model: `core/${setup.tiers[0].id}`, word: "" };
   if (setup.first_model !== null) return { model: setup.first_model, word: "" };
   const any = setup.providers.find(({ on, serves_any }) => on && serves_any);
@@ -20,7 +14,7 @@ function modelOf(setup: SetupAnswer, sandbox: boolean): { readonly model: string
 
 /** The text below a new key; empty where the gateway does not say enough. */
 export async function firstCallText(admin: AdminClient, key: string, sandbox: boolean): Promise<string> {
-  const setup = await admin.call<SetupAnswer>("GET", "/admin/v1/providers").catch((error: unknown) => {
+  const setup = await admin.call<Setup>("GET", "/admin/v1/providers").catch((error: unknown) => {
     if (error instanceof CommandError) return null;
     throw error;
   });

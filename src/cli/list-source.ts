@@ -15,12 +15,6 @@ import { VendorFailure } from "../upstream/vendor-failure.ts";
 const READ_MS_MAX = 20_000;
 const ADDRESS = /^https?:\/\//;
 
-export interface ReadSource {
-  readonly bytes: Uint8Array;
-  /** The adapter whose own list it is; null: a list of many vendors. */
-  readonly vendor: string | null;
-}
-
 async function bytesOfFile(path: string): Promise<Uint8Array> {
   try {
     const { size } = await stat(path);
@@ -74,12 +68,8 @@ export function sourceText(from: string): string {
   return origin + pathname;
 }
 
-/** Reads a source: a URL, a configured provider's id, or a file. Throws BadList. */
-export async function readSource(
-  from: string,
-  adapters: ReadonlyMap<string, Adapter>,
-  proxies: Proxies,
-): Promise<ReadSource> {
+/** Reads a source: a URL, a configured provider's id, or a file. Throws BadList. `vendor`: whose own list it is; null: of many vendors. */
+export async function readSource(from: string, adapters: ReadonlyMap<string, Adapter>, proxies: Proxies) {
   if (ADDRESS.test(from)) return { bytes: await bytesAt(from, proxies), vendor: null };
   const adapter = adapters.get(from);
   if (adapter === undefined) return { bytes: await bytesOfFile(from), vendor: null };

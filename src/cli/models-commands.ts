@@ -1,5 +1,3 @@
-// `tollgate models`: the models for sale, their providers and dates; and their update from a public list.
-import type { Proposal } from "../catalog/updates/proposal.ts";
 import type { SoldRow } from "../catalog/updates/rows.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../platform/config.ts";
@@ -52,24 +50,15 @@ const models: Command = {
   },
 };
 
-interface Updated {
-  readonly proposal: Proposal;
-  readonly file: string;
-}
-
 /** Compares the catalog with a list, and writes the file that the next load applies. Throws CommandError where the list is implausible. */
-async function updated(typed: Typed, config: Config): Promise<Updated> {
+async function updated(typed: Typed, config: Config) {
   const from = typed.text("from") ?? config.modelsSource;
   if (from === null) throw new CommandError("No source is set: name one with --from, or set MODELS_SOURCE.");
-  const [{ readSource, sourceText }, { proposalOf }, { vendorFactsOf }, file, { BadList }, { replaceWhole }] =
-    await Promise.all([
-      import("./list-source.ts"),
-      import("../catalog/updates/proposal.ts"),
-      import("../catalog/updates/proposal.ts"),
-      import("../catalog/updates/models-file.ts"),
-      import("../catalog/updates/list.ts"),
-      import("../core/whole-file.ts"),
-    ]);
+  const { readSource, sourceText } = await import("./list-source.ts");
+  const { proposalOf, vendorFactsOf } = await import("../catalog/updates/proposal.ts");
+  const file = await import("../catalog/updates/models-file.ts");
+  const { BadList } = await import("../catalog/updates/list.ts");
+  const { replaceWhole } = await import("../core/whole-file.ts");
   const path = file.modelsFile(config);
   const [catalog, before] = [await catalogOf(config), await file.readModelsFile(config)];
   const source = sourceText(from);

@@ -69,7 +69,7 @@ function peopleParts({ config, stores, url }: Foundation, callers: OpenCallers):
   const shared = sharedWindow(records, clock);
   const home = config.pages ? "/account" : "/sign-in";
   return {
-    sessions: createSessions({ records, books, base: url.get }),
+    sessions: createSessions(records, books, url.get),
     pages: personPages(home),
     openId: null,
     base: url.get,
@@ -219,7 +219,7 @@ export function openOperatorPages(
   const operators = JSON.stringify([config.oidcIssuer, config.oidcOperators]);
   const pages = consolePages({
     ...by,
-    sessions: createOperatorSessions(stores.records, { adminToken: callers.adminToken, operators, base }),
+    sessions: createOperatorSessions(stores.records, callers.adminToken, operators, base),
     operators: operatorDoor(foundation, people?.openId ?? null, Object.assign({ base }, by)),
     isAdmin: deps.isAdmin,
     epochMs: systemClock.epochMs,

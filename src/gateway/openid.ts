@@ -37,13 +37,9 @@ export function openOpenId({ config, stores, log, opened }: Foundation): OpenIdD
     return new Response(EMPTY.includes(status) ? null : new Uint8Array(whole), { status, headers });
   };
   const opening = signupParts(config, stores);
+  const onRefused = (err: unknown) => log.logger.warn({ err }, "a sign-in by the OpenID provider came to nothing");
   return {
-    provider: createOpenIdProvider({
-      settings: { issuer, clientId, clientSecret },
-      ask,
-      clock: systemClock,
-      onRefused: (err) => log.logger.warn({ err }, "a sign-in by the OpenID provider came to nothing"),
-    }),
+    provider: createOpenIdProvider({ issuer, clientId, clientSecret }, ask, systemClock, onRefused),
     identities: createIdentities(stores.records, mintOpening),
     openAccount:
       config.oidcAccounts === "link"

@@ -8,7 +8,7 @@ import type { Readiness } from "../money/accounts/admin-endpoints.ts";
 import type { Config } from "../platform/config.ts";
 import { readMetrics, writeMetrics } from "../platform/observe/merge-metrics.ts";
 import type { ChildPart } from "./child.ts";
-import { PATIENCE, type Patience, type Supervisor, startSupervisor } from "./supervisor.ts";
+import { PATIENCE, type Supervisor, startSupervisor } from "./supervisor.ts";
 import { WORKER_ARGUMENT } from "./worker.ts";
 
 /** The time for a child besides finishing its requests: to settle interrupted calls, and to close what it opened. */
@@ -16,13 +16,6 @@ const CLOSE_MS_MAX = 15_000;
 const PROGRAM = fileURLToPath(new URL("../main.ts", import.meta.url));
 
 export type Processes = Awaited<ReturnType<typeof startProcesses>>;
-
-export interface ProcessesOptions {
-  readonly config: Config;
-  readonly say: (sentence: string) => void;
-  readonly onFatal: (error: Error) => void;
-  readonly patience?: Patience;
-}
 
 /** `wanted`, or a free port for 0. It must be free: another program on a shared port would receive some of the calls. */
 async function freePort(host: string, wanted: number): Promise<number> {
@@ -58,7 +51,12 @@ function readinessOf(supervisor: Supervisor | null, wanted: number): Readiness {
 }
 
 /** Starts `config.workers` processes. Rejects with a sentence for the operator, as `startGateway` does. */
-export async function startProcesses({ config: set, say, onFatal, patience }: ProcessesOptions) {
+export async function startProcesses(
+  set: Config,
+  say: (sentence: string) => void,
+  onFatal: (error: Error) => void,
+  patience = PATIENCE,
+) {
   const config = { ...set, port: await freePort(set.host, set.port) };
   let supervisor: Supervisor | null = null;
   const gateway = await startGateway({
@@ -84,7 +82,7 @@ export async function startProcesses({ config: set, say, onFatal, patience }: Pr
       sandboxUrl: gateway.sandboxUrl,
       drainMsMax: config.drainMs + CLOSE_MS_MAX,
       retireMsMax: config.wholeMsMax + config.drainMs + CLOSE_MS_MAX,
-      patience: patience ?? PATIENCE,
+      patience,
       clock: systemClock,
       say,
       onGivenUp: onFatal,

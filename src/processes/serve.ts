@@ -60,12 +60,7 @@ export async function serve(config: Config, patience?: Patience): Promise<void> 
     await sayListening(gateway);
     return;
   }
-  const processes = await startProcesses({
-    config,
-    say,
-    onFatal: stop,
-    ...(patience === undefined ? {} : { patience }),
-  });
+  const processes = await startProcesses(config, say, stop, patience);
   obeySignals(processes, SEVERAL);
   const serving = servingOf(config);
   const beside = serving < config.workers ? ", and one beside them does what no call asks for" : "";

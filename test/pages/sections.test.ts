@@ -65,7 +65,11 @@ describe("a long table", () => {
 describe("a report that is refused", () => {
   it.each([
     overviewSection(() => NOW_MS),
-    todaySection({ glance: async () => html``, figures: { days: async () => [] }, epochMs: () => NOW_MS }),
+    todaySection(
+      async () => html``,
+      { days: async () => [] },
+      () => NOW_MS,
+    ),
     pricesSection(() => NOW_MS),
   ])("is told as such at $path", async (section) => {
     const { status, body } = await answered(section, "GET");

@@ -77,7 +77,7 @@ export function serverFactory(
       { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
     );
     answerTools(server, caller, { ...deps, toolList, library, era });
-    answerResources(server, caller, { callInside: deps.callInside, library });
+    answerResources(server, caller, deps.callInside, library);
     server.setRequestHandler("prompts/list", () => ({ prompts: [PROMPT] }));
     server.setRequestHandler("prompts/get", ({ params }) => {
       if (params.name !== PROMPT.name) {
@@ -142,12 +142,12 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps):
   );
 }
 
-interface ResourceDeps {
-  readonly callInside: CallInside;
-  readonly library: ProtocolLibrary;
-}
-
-function answerResources(server: ProtocolServer, caller: McpCaller, { callInside, library }: ResourceDeps): void {
+function answerResources(
+  server: ProtocolServer,
+  caller: McpCaller,
+  callInside: CallInside,
+  library: ProtocolLibrary,
+): void {
   const resources = RESOURCES.map(({ uri, name, mimeType }) => ({ uri, name, mimeType }));
   server.setRequestHandler("resources/list", () => ({ resources }));
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));

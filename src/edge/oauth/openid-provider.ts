@@ -47,31 +47,20 @@ export interface SignedIn extends Identity {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** `claims`: claims wanted besides subject and e-mail address, requested as scopes where the provider supports them. */
-export interface OpenIdProvider {
-  /** The provider's name for people. */
-  readonly host: string;
-  /** Null: the provider is unreachable. */
-  begin(redirectUri: string, claims: readonly string[]): Promise<Begun | null>;
-  /** `url`: the callback URL with its parameters. `refused`: they are invalid, or the person declined. */
-  finish(url: URL, begun: Omit<Begun, "url">, claims: readonly string[]): Promise<SignedIn | "away" | "refused">;
-}
-
-export interface OpenIdParts {
-  readonly settings: OpenIdSettings;
-  readonly ask: AskProvider;
-  readonly clock: Clock;
-  /** Why an answer was invalid, for the log. */
-  readonly onRefused: (error: unknown) => void;
-}
+export type OpenIdProvider = ReturnType<typeof createOpenIdProvider>;
 
 function isAway(error: unknown): boolean {
   if (error instanceof ProviderAway) return true;
   return error instanceof Error && error.cause !== undefined && isAway(error.cause);
 }
 
-export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenIdParts): OpenIdProvider {
-  const { issuer, clientId, clientSecret } = settings;
+/** `onRefused`: why an answer was invalid, for the log. */
+export function createOpenIdProvider(
+  { issuer, clientId, clientSecret }: OpenIdSettings,
+  ask: AskProvider,
+  clock: Clock,
+  onRefused: (error: unknown) => void,
+) {
   let known: { readonly config: Configuration; readonly untilMs: number } | null = null;
 
   /** Loaded for the first sign-in, so that it does not slow the gateway's start. */
@@ -93,8 +82,13 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
   }
 
   return {
+    /** The provider's name for people. */
     host: new URL(issuer).host,
-    async begin(redirectUri, claims) {
+    /**
+     * Null: the provider is unreachable. `claims`: wanted besides subject and e-mail address, requested as scopes where the provider supports
+     * them.
+     */
+    async begin(redirectUri: string, claims: readonly string[]): Promise<Begun | null> {
       try {
         const client = await library();
         const config = await discover();
@@ -115,17 +109,17 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
         return null;
       }
     },
-    async finish(url, { state, nonce, verifier }, wanted) {
+    /** `url`: the callback URL with its parameters. `refused`: they are invalid, or the person declined. */
+    async finish(
+      url: URL,
+      { state, nonce, verifier }: Omit<Begun, "url">,
+      wanted: readonly string[],
+    ): Promise<SignedIn | "away" | "refused"> {
       try {
         const client = await library();
-        const checks = {
-          expectedState: state,
-          expectedNonce: nonce,
-          pkceCodeVerifier: verifier,
-          idTokenExpected: true,
-        };
+        const bound = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
         const config = await discover();
-        const tokens = await client.authorizationCodeGrant(config, url, checks);
+        const tokens = await client.authorizationCodeGrant(config, url, bound);
         const claims = tokens.claims();
         if (claims === undefined || claims.sub === "" || claims.sub.length > SUBJECT_CHARS_MAX) return "refused";
         // Many providers return the e-mail address only from the userinfo endpoint (OpenID Connect Core, 5.4).

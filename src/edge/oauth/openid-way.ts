@@ -1,7 +1,6 @@
 // The redirect to the OpenID provider and back. The stored state is good once, for ten minutes, in the browser that left.
 import { hash, randomBytes } from "node:crypto";
 import type { GatewayRequest } from "../../core/endpoint.ts";
-import type { GatewayError } from "../../core/errors.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { tooOften } from "./forms.ts";
@@ -32,19 +31,9 @@ export interface OpenIdWayParts {
 /** A sign-in in progress, with the data of the page that started it. */
 type Kept<Own> = Own & Pick<Begun, "verifier" | "nonce"> & { readonly browser: string };
 
-export interface OpenIdWay<Own> {
-  /** The provider's URL, and the cookie that binds the callback to this browser; null: the provider is unreachable. */
-  begin(
-    request: GatewayRequest,
-    own: Own,
-  ): Promise<{ readonly url: string; readonly cookie: string } | GatewayError | null>;
-  /** `lost`: the browser did not start here, or has already returned. */
-  end(request: GatewayRequest): Promise<{ readonly who: SignedIn; readonly own: Own } | "lost" | "away" | "refused">;
-  /** The header that deletes the cookie. */
-  forgotten(): string;
-}
+export type OpenIdWay<Own extends object> = ReturnType<typeof createOpenIdWay<Own>>;
 
-export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts): OpenIdWay<Own> {
+export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts) {
   const { provider, records, base, callback, name, claims, addressKey, take } = parts;
   const kind = `${name}-flow`;
   const isSecure = () => base().startsWith("https:");
@@ -63,7 +52,8 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts): Open
   }
 
   return {
-    async begin(request, own) {
+    /** The provider's URL, and the cookie that binds the callback to this browser; null: the provider is unreachable. */
+    async begin(request: GatewayRequest, own: Own) {
       if (!(await take(`${name} ${addressKey(request.address)}`, BEGUN_PER_ADDRESS)))
         return tooOften(BEGUN_PER_ADDRESS);
       if (!(await take(name, BEGUN))) return tooOften(BEGUN);
@@ -77,7 +67,8 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts): Open
       await records.put({ kind, id, payer: null, value: JSON.stringify(kept), ttlMs, ifVersion: 0 });
       return { url, cookie: cookie(secret, WAY_SECONDS) };
     },
-    async end(request) {
+    /** `lost`: the browser did not start here, or has already returned. */
+    async end(request: GatewayRequest): Promise<{ who: SignedIn; own: Own } | "lost" | "away" | "refused"> {
       const state = request.query.get("state") ?? "";
       const kept = await keptOf(request, state);
       if (kept === null) return "lost";
@@ -86,6 +77,7 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts): Open
       const who = await provider.finish(url, { verifier, nonce, state }, claims);
       return typeof who === "string" ? who : { who, own: kept };
     },
+    /** The header that deletes the cookie. */
     forgotten: () => cookie("", 0),
   };
 }

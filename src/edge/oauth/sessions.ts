@@ -17,14 +17,7 @@ export interface Session {
   readonly csrf: string;
 }
 
-export interface Sessions {
-  /** The session cookie to set. Ends the session of the request, if any. */
-  begin(request: GatewayRequest, accountId: string, keyId: string): Promise<string>;
-  /** Null: there is no session, or its key has changed since. */
-  of(request: GatewayRequest): Promise<Session | null>;
-  /** The header that deletes the cookie. */
-  end(request: GatewayRequest): Promise<string>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /** A request's cookie by name (RFC 6265, 5.4); of duplicates the first counts. */
 export function cookieOf(request: Pick<GatewayRequest, "headers">, name: string): string | null {
@@ -93,15 +86,7 @@ export function cookieSessions(
   };
 }
 
-export function createSessions({
-  records,
-  books,
-  base,
-}: {
-  readonly records: Records;
-  readonly books: Books;
-  readonly base: () => string;
-}): Sessions {
+export function createSessions(records: Records, books: Books, base: () => string) {
   const isSecure = () => base().startsWith("https:");
   // The prefix makes browsers refuse the cookie from any other host and without TLS (RFC 6265bis, 4.1.3.2).
   const name = () => (isSecure() ? "__Host-tollgate_session" : "tollgate_session");
@@ -111,13 +96,16 @@ export function createSessions({
       `${name()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`,
   });
   return {
+    /** The header that deletes the cookie. */
     end: kept.end,
-    async begin(request, accountId, keyId) {
+    /** The session cookie to set. Ends the session of the request, if any. */
+    async begin(request: GatewayRequest, accountId: string, keyId: string) {
       // The hint changes with the secret, so sessions opened with an old secret end with it.
       const hint = (await books.key(accountId, keyId))?.hint ?? "";
       return kept.begin(request, { accountId, keyId, hint });
     },
-    async of(request) {
+    /** Null: there is no session, or its key has changed since. */
+    async of(request: GatewayRequest): Promise<Session | null> {
       const found = await kept.of(request);
       if (found === null) return null;
       const { id, csrf } = found;

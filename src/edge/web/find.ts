@@ -63,13 +63,7 @@ function hitsHtml(hits: readonly Hit[]): Html {
   return html`<ul class="hits">${rows}</ul>`;
 }
 
-export interface FindParts {
-  readonly path: string;
-  readonly places: Places;
-  readonly looks: readonly Look[];
-}
-
-export function findSection({ path, places, looks }: FindParts): Section {
+export function findSection(path: string, places: Places, looks: readonly Look[]): Section {
   const named = Object.values(places).flatMap((own) => Object.entries(own));
   return {
     path,

@@ -18,17 +18,8 @@ import { llmsText } from "./llms-text.ts";
 import { logosCss } from "./logos.ts";
 import { openApiDocument, paidAddresses } from "./openapi.ts";
 
-/** The actions of one service. */
-interface ServiceShown {
-  readonly service: string;
-  readonly name: string;
-  /** The service's own documentation; null where there is none. */
-  readonly docs: string | null;
-  readonly actions: readonly CatalogAction[];
-}
-
-/** The actions by service, in order of the services' names. A service of several vendors is named by its id. */
-function servicesOf(actions: readonly CatalogAction[]): readonly ServiceShown[] {
+/** The actions by service, in order of the services' names, with its own documentation. A service of several vendors is named by its id. */
+function servicesOf(actions: readonly CatalogAction[]) {
   const services = new Map<string, CatalogAction[]>();
   for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
   return [...services].map(([service, own]) => {

@@ -106,11 +106,9 @@ export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] 
     filesSection,
     startSection(parts.base),
     trySection(parts.base),
-    findSection({
-      path: FIND,
-      places: PLACES,
-      looks: [callWith("/api/v1/transactions", "/account/transactions"), keyNamed, modelNamed, actionFor],
-    }),
+    findSection(FIND, PLACES, [
+      ...[callWith("/api/v1/transactions", "/account/transactions"), keyNamed, modelNamed, actionFor],
+    ]),
   ];
   return [
     ...sections.flatMap((section) => sectionEndpoints(section, door)),

@@ -81,16 +81,12 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
   const glance = createGlance(epochMs, figures);
   const lead = "What happened in all accounts in the last 30 days, and the webhooks that receive it.";
   const sections = [
-    todaySection({ glance, figures, epochMs }),
+    todaySection(glance, figures, epochMs),
     accountsSection(epochMs),
     accountSection(parts.reference, epochMs),
     callsSection,
     callSection,
-    findSection({
-      path: FIND,
-      places: PLACES,
-      looks: [callWith("/admin/v1/transactions", "/console/calls"), accountOrKey],
-    }),
+    findSection(FIND, PLACES, [callWith("/admin/v1/transactions", "/console/calls"), accountOrKey]),
     routesSection,
     runningSection,
     pricesSection(epochMs),

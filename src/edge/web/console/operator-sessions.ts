@@ -15,31 +15,10 @@ export interface Operator {
   readonly isProven: boolean;
 }
 
-export interface OperatorSession extends Operator {
-  readonly csrf: string;
-}
+export type OperatorSessions = ReturnType<typeof createOperatorSessions>;
 
-/** A session ends when any of this changes. */
-export interface SessionsOf {
-  readonly adminToken: string;
-  /** The claims that admit operators of the OpenID provider, as text. */
-  readonly operators: string;
-  /** Our own URL. */
-  readonly base: () => string;
-}
-
-export interface OperatorSessions {
-  /** The session cookie to set. Ends the session of the request, if any. */
-  begin(request: GatewayRequest, operator: Operator): Promise<string>;
-  of(request: GatewayRequest): Promise<OperatorSession | null>;
-  /** The header that deletes the cookie. */
-  end(request: GatewayRequest): Promise<string>;
-}
-
-export function createOperatorSessions(
-  records: Records,
-  { adminToken, operators, base }: SessionsOf,
-): OperatorSessions {
+/** `operators`: the claims that admit operators of the OpenID provider, as text. A session ends when they or the token change. */
+export function createOperatorSessions(records: Records, adminToken: string, operators: string, base: () => string) {
   const hintOf = (text: string) => hash("sha256", text, "hex").slice(0, 16);
   const byToken = hintOf(`console ${adminToken}`);
   const byProvider = hintOf(`console ${adminToken} ${operators}`);
@@ -53,9 +32,12 @@ export function createOperatorSessions(
     },
   });
   return {
+    /** The header that deletes the cookie. */
     end: kept.end,
-    begin: (request, { name, isProven }) => kept.begin(request, { name, hint: isProven ? byProvider : byToken }),
-    async of(request) {
+    /** The session cookie to set. Ends the session of the request, if any. */
+    begin: (request: GatewayRequest, { name, isProven }: Operator) =>
+      kept.begin(request, { name, hint: isProven ? byProvider : byToken }),
+    async of(request: GatewayRequest) {
       const found = await kept.of(request);
       if (found === null || (found.hint !== byToken && found.hint !== byProvider)) return null;
       return { name: stringOf(found.name) ?? "", csrf: found.csrf, isProven: found.hint === byProvider };

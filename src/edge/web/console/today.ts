@@ -196,14 +196,12 @@ async function lastFailures(ask: Ask): Promise<Html> {
   return html`<h3>Reasons of the last ${callsWords(all.length)}</h3>${shares(most, "")}<h3>The newest</h3>${failures(all.slice(0, FAILURES_SHOWN), CALLS)}<p class="pages"><a href="${CALLS.path}?status=failed">All failed calls</a></p>`;
 }
 
-/** One per gateway; `glance` refreshes the figures at the top. */
-export interface TodayParts {
-  readonly glance: (visit: Visit) => Promise<Html>;
-  readonly figures: Pick<Figures, "days">;
-  readonly epochMs: () => number;
-}
-
-export function todaySection({ glance, figures, epochMs }: TodayParts): Section {
+/** `glance` refreshes the figures at the top. */
+export function todaySection(
+  glance: (visit: Visit) => Promise<Html>,
+  figures: Pick<Figures, "days">,
+  epochMs: () => number,
+): Section {
   return {
     path: "/console",
     async show(visit) {

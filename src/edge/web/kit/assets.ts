@@ -10,13 +10,8 @@ const TYPES = { css: "text/css; charset=utf-8", js: "text/javascript; charset=ut
 /** The content at a URL never changes, so browsers need not revalidate it. */
 const KEPT = { "cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff" };
 
-export interface Asset {
-  /** Its URL, on either listener. */
-  readonly href: string;
-  readonly endpoint: EndpointSpec;
-}
-
-function assetOf(name: string, type: keyof typeof TYPES, content: string | Buffer): Asset {
+/** An asset's URL, on either listener, and its endpoint. */
+function assetOf(name: string, type: keyof typeof TYPES, content: string | Buffer) {
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 12);
   const href = `/assets/${name}.${hash}.${type}`;
   const ready = readyAnswer(content, TYPES[type], KEPT);

@@ -144,16 +144,9 @@ export function meter(used: number, isBound = true): Html {
   return html`<svg class="meter" aria-hidden="true"><rect class="room" width="100%" height="5" rx="2.5"/><rect class="bar${isBound && used >= 0.8 ? " high" : ""}" width="${width}%" height="5" rx="2.5"/></svg>`;
 }
 
-interface LaneSpan {
-  readonly from_ms: number;
-  readonly to_ms: number;
-  readonly calls: number;
-  readonly charged_nano_usd: number;
-}
-
 interface Lane {
   readonly name: string;
-  readonly spans: readonly LaneSpan[];
+  readonly spans: readonly Readonly<Record<"from_ms" | "to_ms" | "calls" | "charged_nano_usd", number>>[];
 }
 
 /** A shorter span would be invisible. */

@@ -35,18 +35,6 @@ interface Pricing {
 
 type IndexRow = ReturnType<typeof indexRow>;
 
-/** What the playground calls: models or one action. */
-interface Played {
-  readonly title: string;
-  readonly settings: Html;
-  /** Below the answers: what to send. */
-  readonly composer: Html;
-  readonly path: string;
-  readonly example: unknown;
-  /** The query that leads here. */
-  readonly query: Readonly<Record<string, string>>;
-}
-
 function area(name: string, label: string, placeholder = "", more: Put = ""): Html {
   return html`<div><label for="${name}">${label}</label><textarea id="${name}" name="${name}" rows="2" spellcheck="false" placeholder="${placeholder}"${more}></textarea></div>`;
 }
@@ -59,7 +47,8 @@ function places(name: string, label: string, list: string, values: readonly (str
   });
 }
 
-async function models({ ask, request }: Visit): Promise<Played> {
+/** What a conversation calls; `composer` is below the answers: what to send. `query` leads here. */
+async function models({ ask, request }: Visit) {
   const pricing = await bodyOr(ask<Pricing>("GET", "/api/llm/v1/pricing"), { tier_prices: [], models: [] });
   // The estimate is the maximum cost of a call, so a tier has the price of its most expensive candidate.
   const tiers = pricing.tier_prices.map(({ price_max, ...tier }) => ({ ...tier, ...price_max }));
@@ -114,7 +103,8 @@ function paramField(name: string, schema: JsonSchema, example: unknown, { requir
 }
 type ParamNotes = Pick<ReturnType<typeof paramsShown>[number], "required" | "notes">;
 
-async function action({ ask, request }: Visit, id: string): Promise<Played> {
+/** The same of one action. */
+async function action({ ask, request }: Visit, id: string) {
   const { action: _, live: __, ...row } = Object.fromEntries(request.query);
   const path = `/api/run/${id.split("/").map(encodeURIComponent).join("/")}`;
   const answer = await ask<{ data?: Descriptor } & Descriptor>("GET", withQuery(path, row));
