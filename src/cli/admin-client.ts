@@ -4,7 +4,6 @@ import { adminTokenPath, readAdminToken } from "../money/accounts/admin-token.ts
 import type { Config } from "../platform/config.ts";
 import { CommandError } from "./command.ts";
 
-/** The most rows of a page. */
 export const PAGE = 1_000;
 /** Backing up a large ledger takes a while. */
 const ANSWER_MS_MAX = 600_000;

@@ -131,7 +131,6 @@ async function actingModel(gateway: Gateway, key: string): Promise<void> {
   );
 }
 
-/** A job's state, from core/result. */
 interface Job {
   readonly status: string;
   readonly charged_cents: number;

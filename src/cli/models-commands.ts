@@ -11,7 +11,6 @@ interface Models {
   readonly list: { readonly taken_at: string; readonly checked_at: string; readonly source: string } | null;
 }
 
-/** Today, UTC. */
 function today(): string {
   return new Date(systemClock.epochMs()).toISOString().slice(0, 10);
 }

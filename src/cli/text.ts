@@ -90,7 +90,6 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   return [lineOf(head, layout), ...lines].join("\n");
 }
 
-/** Cents as dollars. */
 export function usd(cents: number): string {
   return `${(cents / 100).toFixed(2)} USD`;
 }

@@ -7,7 +7,6 @@ import { allOf, PAGE } from "./admin-client.ts";
 import { type Command, type OptionShape, type Typed, UsageError, type Workplace } from "./command.ts";
 import { table } from "./text.ts";
 
-/** The default number of transactions to print. */
 const TRANSACTIONS = 50;
 
 type Row = Readonly<Record<string, unknown>>;

@@ -54,11 +54,9 @@ export async function openPayPerCall(selling: Selling) {
     door: eitherDoor(live && createPayPerCall(live), play && createPayPerCall(play)),
     /** How an account tops itself up; null: only play money is accepted. */
     topUp: live && topUpEndpoint(live),
-    /** Payments in doubt, for the operator. */
     admin: reconciler === undefined ? [] : paymentEndpoints({ records: stores.records, reconciler }),
     /** Compares the books with the chain. Null if no chain or no node is configured. */
     prove: live === null ? null : proofOf(selling),
-    /** Starts resolving payments in doubt. */
     start() {
       for (const one of reconcilers) one.start();
     },

@@ -70,7 +70,6 @@ export function askModel({ offer, slug, body, outputTokensMax }: ModelQuestion, 
   return typeof candidate === "string" ? candidate : { asked: offer.upstreamModel, candidate };
 }
 
-/** An action call as a candidate. */
 export function askAction(offer: ActionOffer, params: Params, { upstream, requestId }: CheckOrder): CheckQuestion {
   const isSandbox = offer.adapter.isSandbox === true;
   const candidate = upstream.actionCandidate(offer, {

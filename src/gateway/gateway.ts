@@ -23,12 +23,7 @@ import { nextWords, startWords } from "./start-words.ts";
 
 /** The role of one of several processes: the parent watches and administers, its children serve callers. */
 type Role =
-  | {
-      readonly kind: "parent";
-      /** The readiness of all processes together. */
-      readonly readiness: () => Readiness;
-      readonly metricsText: () => Promise<string>;
-    }
+  | { readonly kind: "parent"; readonly readiness: () => Readiness; readonly metricsText: () => Promise<string> }
   | {
       readonly kind: "child";
       readonly serves: boolean;

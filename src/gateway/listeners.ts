@@ -48,7 +48,6 @@ export function openCertificate({ config, observer }: Foundation) {
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 
-/** How either listener accepts requests. */
 function edge(config: Config, deps: Work["deps"]) {
   return {
     clock: systemClock,

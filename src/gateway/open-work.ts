@@ -84,7 +84,6 @@ export async function openWork(foundation: Foundation) {
     unsold: unsoldIn(foundation.catalog.current, actionCatalog.actionCatalog),
     callers,
     jobs,
-    /** Calls the lines of batches. */
     lines,
     run,
     /** How callers without a key pay; null: a key is required. */

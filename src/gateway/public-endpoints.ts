@@ -48,7 +48,6 @@ export function openingParts(config: Config, { ledger }: Stores) {
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
 }
 
-/** What signing up without the operator needs. */
 export function signupParts(config: Config, stores: Stores) {
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
   return {

@@ -8,7 +8,6 @@ import type { Steps } from "../core/slices.ts";
 import { type Config, SETTINGS } from "../platform/config.ts";
 
 export interface Setup {
-  /** The public address. */
   readonly url: string;
   readonly providers: readonly InstalledProvider[];
   readonly tiers: readonly InstalledTier[];

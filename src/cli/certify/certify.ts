@@ -74,7 +74,6 @@ export interface CertifyOrder {
   readonly centsMax: number;
   /** Called after each call, with the cost so far, and the vendor's message of a failure. */
   onCall(call: CertifiedCall, spentNano: Nano, words: string): void;
-  /** Called with the shape of each answer. */
   onShape(call: CertifiedCall, shape: Shape): void;
 }
 

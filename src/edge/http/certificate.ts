@@ -7,7 +7,6 @@ export interface Certificate {
   readonly keyFile: string;
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** When the certificate expires. */
   readonly endMs: number;
 }
 

@@ -22,7 +22,6 @@ export interface EngineResponse {
   onData(handler: (part: ArrayBuffer | Uint8Array, isLast: boolean) => void): unknown;
   /** Called when the client can take data again after a write that it could not. */
   onWritable(handler: (offset: number) => boolean): unknown;
-  /** Stops reading from the client. */
   pause(): unknown;
   resume(): unknown;
   /** Sends what `write` writes in as few system calls as possible. */
@@ -43,12 +42,10 @@ export interface EngineResponse {
   getRemoteAddress(): ArrayBuffer | string;
 }
 
-/** An open WebSocket. */
 export interface EngineSocket {
   cork(write: () => void): unknown;
   send(message: Uint8Array | string, isBinary: boolean): unknown;
   getBufferedAmount(): number;
-  /** Closes with a code and a reason. */
   end(code: number, reason: string): unknown;
   /** Closes the connection abruptly. */
   close(): unknown;
@@ -79,7 +76,6 @@ export function messageBytesMaxOf({ overSession }: Endpoint): number {
 /** The edge, as engines call it. */
 export interface EngineHost {
   accept(res: EngineResponse, req: EngineRequest): void;
-  /** The endpoints that accept WebSockets, by path. */
   readonly socketPaths: ReadonlyMap<string, Endpoint>;
   /** The answer to a request that the engine's parser refuses: headers, each as `\r\nname: value`, and body. */
   unreadable(): { readonly headers: string; readonly body: string };
@@ -92,7 +88,6 @@ export interface ConnectionLimits {
   /** Open connections per address; 0: unlimited. */
   readonly connectionsPerAddress: number;
   readonly requestsPerConnection: number;
-  /** The time limit for a request's head. */
   readonly headerMsMax: number;
   /** How long a connection may be idle between two requests. */
   readonly idleMsMax: number;

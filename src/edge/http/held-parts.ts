@@ -38,7 +38,6 @@ export class HeldParts implements WaitingAnswer {
     if (part !== undefined) this.unshift(part);
   }
 
-  /** Drops everything. */
   close(): void {
     this.#parts = [];
     this.#answers.close(this);

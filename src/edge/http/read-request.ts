@@ -73,7 +73,6 @@ const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The other end of a connection. */
 export interface Peer {
   /** Empty once the connection is no longer ours. */
   remoteAddress(): ArrayBuffer | string;

@@ -100,12 +100,10 @@ export interface LongBody {
   readonly announced: number | null;
 }
 
-/** Why a request is refused, or null. */
 export type Screened = GatewayError | null;
 
 export interface HttpServer {
   readonly port: number;
-  /** Uses another certificate for new connections. */
   setCertificate(certificate: Certificate): Promise<void>;
   /** Closes the listening socket. Open requests continue; new ones on open connections are refused with `draining`. */
   stopAccepting(): void;

@@ -1,7 +1,6 @@
 // Watches slow clients: bodies that are still arriving, and answers that are not being read.
 import type { Clock } from "../../core/clock.ts";
 
-/** A connection that waits for its client. */
 export interface SlowClient {
   /** `clock.elapsedMs()` at which we stop waiting. */
   readonly deadlineMs: number;

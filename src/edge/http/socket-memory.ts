@@ -17,7 +17,6 @@ interface Kept {
 export interface OpenMemory extends SocketMemory {
   /** Sets the socket's account: its memory counts against that account. */
   belongTo(accountId: string): void;
-  /** The socket has closed. */
   close(): void;
 }
 

@@ -28,7 +28,6 @@ export interface SocketOpening {
   readonly query: URLSearchParams;
   readonly params: Readonly<Record<string, string>>;
   readonly address: string;
-  /** The id of the opening request. */
   readonly id: string;
 }
 
@@ -50,7 +49,6 @@ export interface SocketOwner {
   watch?(ended: () => void): () => void;
 }
 
-/** A message that waits for its turn. */
 interface Waiting {
   readonly body: Buffer;
   readonly share: BodyShare;
@@ -137,7 +135,6 @@ export class Socket implements EdgeSocket, SlowClient {
     else this.#close(NORMAL, "nothing was asked for long");
   }
 
-  /** `bytes` are valid only during the call. */
   message(bytes: ArrayBuffer | Uint8Array, isBinary: boolean): void {
     if (this.#leaving || this.#ws === null) return;
     if (isBinary) return this.#close(NOT_TEXT, "messages are text");
@@ -173,7 +170,6 @@ export class Socket implements EdgeSocket, SlowClient {
     this.#reply?.drained();
   }
 
-  /** The connection was closed, by either side. */
   gone(): void {
     this.#ws = null;
     this.#leaving = true;

@@ -18,7 +18,6 @@ const FULL_SECONDS = 5;
 /** Throws or rejects where the sender of a request may not open a socket; synchronous where no look-up is needed. */
 export type OpenSocket = (request: GatewayRequest, endpoint: Endpoint) => SocketOwner | Promise<SocketOwner>;
 
-/** The paths that accept WebSockets. */
 export function socketPaths(endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> {
   const paths = new Map<string, Endpoint>();
   for (const endpoint of endpoints) {

@@ -4,7 +4,6 @@ import { ChunkList } from "../../core/chunk-list.ts";
 /** Larger parts, alone or together, do not wait. */
 const GATHERED_BYTES_MAX = 4 * 1024;
 
-/** An object with deferred work. */
 export interface Due {
   tickEnded(): void;
 }

@@ -41,7 +41,6 @@ class OpenIdSignIn {
     return begun ?? this.#told(503, "cannot be reached just now. Try again, or sign in with the key.");
   }
 
-  /** The callback. */
   async end(request: GatewayRequest): Promise<Answer> {
     const ended = await this.#way.end(request);
     if (ended === "lost") return this.#told(400, "sent you back without what you left with. Begin the sign-in anew.");

@@ -27,7 +27,6 @@ export class ProviderAway extends Error {}
 
 /** A started sign-in, to be stored until the browser returns. */
 export interface Begun {
-  /** Where to send the browser. */
   readonly url: string;
   readonly state: string;
   readonly nonce: string;
@@ -82,7 +81,6 @@ export function createOpenIdProvider(
   }
 
   return {
-    /** The provider's name for people. */
     host: new URL(issuer).host,
     /**
      * Null: the provider is unreachable. `claims`: wanted besides subject and e-mail address, requested as scopes where the provider supports

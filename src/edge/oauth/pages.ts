@@ -23,7 +23,6 @@ export interface ConsentPage {
   readonly client: AskingClient;
   readonly choices: readonly Choice[];
   readonly csrf: string;
-  /** The form's target. */
   readonly action: string;
   /** The code that a device shows, to compare; null: the client is not a device. */
   readonly userCode: string | null;

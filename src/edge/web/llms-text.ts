@@ -48,7 +48,6 @@ function endpoints(service: OwnEndpoint["service"], base: string): string {
     .join("\n");
 }
 
-/** The guide, in Markdown. */
 export function llmsText(actions: readonly CatalogAction[], publicUrl: string): string {
   return `# Tollgate
 

@@ -51,7 +51,6 @@ const FAILED: Readonly<Record<string, readonly [name: string, words: string, hea
   "500": ["UpstreamError", "The vendor or the gateway failed. Not charged."],
   "503": ["Unavailable", "No provider of it is configured, or the ledger is away. Not charged.", retryAfter(false)],
 };
-/** Further failures of language models. */
 const CHAT_FAILED: typeof FAILED = {
   ...FAILED,
   "502": ["BadGateway", "No provider could answer. Not charged."],
@@ -208,7 +207,6 @@ function call(fields: Body, required = Object.keys(fields)): More {
   return { paid: true, body: { model: MODEL, ...fields, max_cost_cents: MAX_COST }, required };
 }
 
-/** More of operations, by their ids. */
 const MORE: Readonly<Record<string, More>> = {
   list_actions: { open: true },
   describe_action: { open: true },

@@ -5,7 +5,6 @@ import { type Field, field, PERIODS, postForm } from "./kit/forms.ts";
 import { contentSecurityPolicy, pageText } from "./kit/page.ts";
 import { problem as problemShown } from "./kit/shown.ts";
 
-/** How long a grant lasts. */
 const DAYS = [
   ["1", "tomorrow"],
   ["30", "30 days from now"],

@@ -6,7 +6,6 @@ import { type DaySum, dayChart, OTHERS, sparkline } from "./kit/charts.ts";
 import { callsWords, DAY_MS, dayOf, money, rounded, switchOf } from "./kit/shown.ts";
 
 const SPANS = [7, 30, 90] as const;
-/** How the chart's columns can be divided. */
 const SPLITS = [
   ["model", "Model or action"],
   ["provider", "Provider"],
@@ -95,7 +94,6 @@ export interface SpendingOrder {
 
 export interface Spending {
   readonly card: Html;
-  /** The first day. */
   readonly from: string;
 }
 

@@ -68,7 +68,6 @@ export interface Asking {
   readonly refused: string | null;
 }
 
-/** The refusal with its challenge. */
 export function paymentRequired({ requirements, network, resource, refused }: Asking): GatewayError {
   const code: ErrorCode = "payment_required";
   const error = refused ?? "PAYMENT-SIGNATURE header is required";

@@ -80,7 +80,6 @@ async function credit(id: string, filling: Filling, parts: PayPerCallParts): Pro
   }
 }
 
-/** The answer after a payment was credited. */
 async function credited(
   { caller, payment, cents }: Filling,
   { records, ledger }: PayPerCallParts,

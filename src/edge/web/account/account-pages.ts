@@ -88,7 +88,6 @@ function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
   };
 }
 
-/** `/account` and the pages below it. */
 export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] {
   const door = accountDoor(parts);
   const lead =

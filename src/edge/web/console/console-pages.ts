@@ -58,7 +58,6 @@ export interface ConsoleParts extends SignInParts {
   readonly askAs: (request: GatewayRequest, operator: Operator) => Ask;
 }
 
-/** `/console` and the pages below it. */
 export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
   const { sessions, epochMs, figures, draining, askAs } = parts;
   const door: Door = {

@@ -1,7 +1,6 @@
 // How pages read and change data: with the same endpoints that programs call, in process.
 import type { EndpointShape } from "../../../core/endpoint.ts";
 
-/** An endpoint's page of rows. */
 export type Paged<Name extends string, Row> = Readonly<Record<Name, readonly Row[]>> & {
   readonly next_cursor: string | null;
 };

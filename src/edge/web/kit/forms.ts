@@ -48,11 +48,9 @@ export interface PostForm {
   readonly act: string;
   readonly hidden?: Readonly<Record<string, string>>;
 }
-/** What a page's forms have in common. */
 export type FormBase = Omit<PostForm, "act">;
 
 interface Look {
-  /** Classes of the button. */
   readonly kind?: string;
   /** Added to the button's accessible name, where several buttons have the same text. */
   readonly label?: string;
@@ -76,7 +74,6 @@ export function postForm(form: PostForm, fields: readonly Field[], words: string
   return html`<form method="post" action="${form.action}">${kept}<div class="fields">${fields.map((one) => field(one, within))}</div><div class="buttons">${button}</div></form>`;
 }
 
-/** A form that is only a button. */
 export function buttonForm(form: PostForm, words: string, look: Look = {}): Html {
   return postForm(form, [], words, { kind: "plain small", ...look });
 }

@@ -20,7 +20,6 @@ export interface Live {
   readonly draining: () => boolean;
   /** The polling interval; two seconds by default. */
   readonly everyMs?: number;
-  /** Renders the current state. */
   readonly part: (visit: Visit) => Promise<Html>;
 }
 

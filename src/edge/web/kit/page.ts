@@ -6,7 +6,6 @@ import { type Html, html } from "../html.ts";
 import { FONT, SCRIPT, STYLE } from "./assets.ts";
 import { postForm } from "./forms.ts";
 
-/** The program's icon, inline. */
 export const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4338ca"/>' +
     '<path d="M3 11h10M4 11V5m0 1 8 2.5" stroke="#fff" stroke-width="1.6" fill="none" stroke-linecap="round"/></svg>',
@@ -75,9 +74,7 @@ function crumbs({ places = {}, here, isBelow }: Shell): Html | string {
 export interface Document {
   readonly title: string;
   readonly scripts: readonly string[];
-  /** Further elements of the head. */
   readonly head: Html | string;
-  /** The `body` element. */
   readonly body: Html;
 }
 

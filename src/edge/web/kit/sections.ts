@@ -53,7 +53,6 @@ export interface Section {
 
 /** Who may enter, and how others are sent to the sign-in. */
 export interface Door {
-  /** The sidebar. */
   readonly places: Places;
   /** The page that finds others by name or id. */
   readonly find: string;

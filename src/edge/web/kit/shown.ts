@@ -78,12 +78,10 @@ const columnOf = (column: Column) => {
   return { name, kind };
 };
 
-/** Rows of cells. */
 export interface Rows extends Iterable<readonly Put[]> {
   readonly length: number;
 }
 
-/** The table line of each row. */
 function linesOf(columns: readonly ReturnType<typeof columnOf>[], rows: Rows): Html {
   // On a phone a figure has its column's name before it.
   const attributes = columns.map(({ name, kind }) => {

@@ -14,7 +14,6 @@ import { curl, fullPriceWords, paramsShown } from "../words.ts";
 
 const PATH = "/try";
 const PANES = 4;
-/** The initial models. */
 const FIRST = ["core/cheap", "core/mid"];
 const EFFORTS = ["", "none", "low", "medium", "high"].map(
   (one) => [one, one === "" ? "the model's own" : one] as const,
