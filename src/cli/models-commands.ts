@@ -1,3 +1,4 @@
+// `tollgate models`: the models for sale, their providers and dates; and their update from a public list.
 import type { SoldRow } from "../catalog/updates/rows.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../platform/config.ts";
