@@ -2,6 +2,7 @@
 // on to a gateway's /mcp unchanged, and writes each answer as a line.
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { isEventStream } from "../core/event-stream.ts";
 import { isRecord, type Json } from "../core/json.ts";
 import { ownOrigin } from "./admin-client.ts";
@@ -28,21 +29,6 @@ function headersOf(message: Json, key: string | null): Record<string, string> {
   return headers;
 }
 
-/** The messages of an event stream, as they arrive (WHATWG HTML, 9.2.6). */
-async function* messagesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const part of body) {
-    text += decoder.decode(part, { stream: true }).replaceAll("\r\n", "\n");
-    const events = text.split("\n\n");
-    text = events.pop() ?? "";
-    for (const event of events) {
-      const data = event.split("\n").filter((line) => line.startsWith("data:"));
-      if (data.length > 0) yield data.map((line) => line.slice(5).trimStart()).join("\n");
-    }
-  }
-}
-
 function failure(id: unknown, message: string): string {
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32_000, message } });
 }
@@ -54,7 +40,9 @@ async function passOn(message: Json, url: string, key: string | null, say: (line
     const headers = headersOf(message, key);
     const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
     if (isEventStream(answer.headers.get("content-type") ?? "") && answer.body !== null) {
-      for await (const line of messagesIn(answer.body)) say(line);
+      const events = answer.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+      // A message on several lines of `data` becomes one line of output.
+      for await (const { data } of events) say(data.replaceAll("\n", " "));
       return;
     }
     const text = (await answer.text()).trim();

@@ -1,4 +1,5 @@
 // Feeds a sandbox answer to a format's encoder, as neutral blocks or neutral events.
+import { createParser } from "eventsource-parser";
 import {
   type AnswerBlock,
   type EventEncoder,
@@ -80,13 +81,9 @@ function* interleaved({ choices }: Answer, words: AnswerWords): Generator<Counte
 
 /** Splits an encoder's output into server-sent events; the last one may be unterminated. */
 function eventsIn(text: string): { readonly name: string | null; readonly data: string }[] {
-  return text
-    .split("\n\n")
-    .filter(Boolean)
-    .map((event) => {
-      const at = event.indexOf("data: ");
-      return { name: at === 0 ? null : event.slice("event: ".length, at - 1), data: event.slice(at + "data: ".length) };
-    });
+  const events: { name: string | null; data: string }[] = [];
+  createParser({ onEvent: ({ event = null, data }) => events.push({ name: event, data }) }).feed(`${text}\n\n`);
+  return events;
 }
 
 /** The events of a stream as the encoder writes them. Tokens that it does not show count with the next event. */

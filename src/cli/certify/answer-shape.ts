@@ -1,4 +1,5 @@
 // The shape of a vendor's answer without its content: each field's place and type, and the differences between two shapes.
+import { createParser } from "eventsource-parser";
 import { isEventStream } from "../../core/event-stream.ts";
 
 /** JSON pointers, with `*` for every list item, and the types found there. The root is `""`. */
@@ -34,9 +35,9 @@ export function jsonIn(text: string): unknown {
 /** The JSON values in a body: one per event of a stream, otherwise the whole body. Empty where there is no JSON. */
 function valuesIn(body: Buffer, contentType: string): readonly unknown[] {
   const text = body.toString("utf8");
-  const parts = isEventStream(contentType)
-    ? text.split(/\r\n|\n|\r/).flatMap((line) => (line.startsWith("data:") ? [line.slice("data:".length)] : []))
-    : [text];
+  const parts: string[] = isEventStream(contentType) ? [] : [text];
+  // The last event may lack its blank line.
+  if (isEventStream(contentType)) createParser({ onEvent: ({ data }) => parts.push(data) }).feed(`${text}\n\n`);
   return parts.map(jsonIn).filter((value) => value !== undefined);
 }
 
