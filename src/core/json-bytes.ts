@@ -94,7 +94,7 @@ export function readJson(
   }
 }
 
-function behindSpace(bytes: Buffer, at: number): number {
+export function behindSpace(bytes: Buffer, at: number): number {
   let next = at;
   while (next < bytes.length && (bytes[next] ?? 0) <= SPACE) next++;
   return next;

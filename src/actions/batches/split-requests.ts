@@ -1,5 +1,5 @@
 // Finds the requests in the body of a batch of the messages wire without parsing it: together they may have more fields than one JSON may.
-import { behindString } from "../../core/json-bytes.ts";
+import { behindSpace, behindString } from "../../core/json-bytes.ts";
 import type { Steps } from "../../core/slices.ts";
 
 const [SPACE, QUOTE, COLON, COMMA] = [0x20, 0x22, 0x3a, 0x2c];
@@ -15,12 +15,6 @@ export interface SplitBody {
   readonly rest: Buffer;
   /** Each request on one line, with its line break. */
   readonly lines: readonly Buffer[];
-}
-
-function behindSpace(bytes: Buffer, at: number): number {
-  let next = at;
-  while (next < bytes.length && (bytes[next] ?? 0) <= SPACE) next++;
-  return next;
 }
 
 /** The position of the list whose name begins at `at`; -1: another name. */

@@ -78,18 +78,17 @@ export async function openDiskStore(
     return join(folder, id.slice(5, 7), id);
   }
 
-  async function sizeOf(id: string): Promise<number | null> {
-    try {
-      return (await stat(pathOf(id))).size;
-    } catch (error) {
+  /** Null where there is no such file. */
+  function ifThere<Found>(found: Promise<Found>): Promise<Found | null> {
+    return found.catch((error: unknown) => {
       if (hasCode(error, ["ENOENT"])) return null;
       throw error;
-    }
+    });
   }
 
   return {
     links: null,
-    sizeOf,
+    sizeOf: async (id) => (await ifThere(stat(pathOf(id))))?.size ?? null,
 
     async write(id, bytes, sizeBytes) {
       const path = pathOf(id);
@@ -104,13 +103,8 @@ export async function openDiskStore(
     },
 
     async read(id, range: ByteRange | null) {
-      let file: FileHandle;
-      try {
-        file = await open(pathOf(id), "r");
-      } catch (error) {
-        if (hasCode(error, ["ENOENT"])) return null;
-        throw error;
-      }
+      const file = await ifThere(open(pathOf(id), "r"));
+      if (file === null) return null;
       const part = range === null ? {} : { start: range.from, end: range.to };
       return createReadStream("", { fd: file, highWaterMark: READ_BYTES, ...part });
     },

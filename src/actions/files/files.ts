@@ -47,17 +47,7 @@ export type StampOf = (payer: string, keyId: string) => Promise<string | null>;
 
 const NO_STAMP: StampOf = async () => "";
 
-export type FileView = {
-  readonly file_id: string;
-  readonly filename: string;
-  readonly size_bytes: number;
-  readonly mime: string | null;
-  readonly tags: readonly string[];
-  readonly note: string | null;
-  readonly source: string;
-  readonly status: "pending" | "stored";
-  readonly created_at: string;
-};
+export type FileView = ReturnType<typeof view>;
 
 export type LinkedView = FileView & { readonly get_url: string };
 
@@ -75,7 +65,7 @@ export interface FileFilter {
   readonly query: string;
 }
 
-function view(row: FileRow): FileView {
+function view(row: FileRow) {
   return {
     file_id: row.id,
     filename: row.filename,
@@ -84,7 +74,7 @@ function view(row: FileRow): FileView {
     tags: row.tags,
     note: row.note,
     source: row.source,
-    status: row.state === "stored" ? "stored" : "pending",
+    status: row.state === "stored" ? ("stored" as const) : ("pending" as const),
     created_at: new Date(row.createdAtMs).toISOString(),
   };
 }

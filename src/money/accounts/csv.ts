@@ -18,6 +18,12 @@ function lineOf(columns: readonly string[], row: CsvRow): string {
   return columns.map((name) => cell(row[name])).join(",");
 }
 
+/** A page as an answer; its cursor is in a header. */
+export async function csvAnswer(columns: readonly string[], rows: readonly CsvRow[], next: string | null) {
+  const headers = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };
+  return { status: 200, body: await csvText(columns, rows), headers };
+}
+
 /** With a header row. A row may lack some columns. Built in slices. */
 export async function csvText(columns: readonly string[], rows: readonly CsvRow[]): Promise<string> {
   const lines = await inSlices(eachOf(rows, (row) => lineOf(columns, row)));

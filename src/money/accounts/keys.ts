@@ -16,10 +16,12 @@ import {
   centsField,
   checkSold,
   lowersField,
+  overlapField,
   PERIOD,
   periodField,
   rateFields,
   ratesAfter,
+  timeField,
 } from "./rule-fields.ts";
 import { type AccountRules, changeRules, keyRule, rulesOf, withKeyRule, withoutKey } from "./rules.ts";
 import { ruleOfRunsAfter, ruleOfRunsFields } from "./run-rules.ts";
@@ -43,10 +45,7 @@ const limits = {
   ...ruled,
   services: servicesSchema.nullish(),
   models: modelsSchema.nullish(),
-  expires_at: z.iso
-    .datetime({ offset: true, error: "must be a time in ISO 8601, such as 2027-01-31T12:00:00Z" })
-    .transform((text) => Date.parse(text))
-    .nullish(),
+  expires_at: timeField.nullish(),
 };
 
 export const newKeySchema = z
@@ -81,16 +80,7 @@ export const keyChangeSchema = z
     message: "is another name of ceiling_period; send one of them",
   });
 
-/** How long the old secret may stay valid beside the new one: at most a week. */
-const OVERLAP_SECONDS_MAX = 7 * 86_400;
-export const rotationSchema = z.strictObject({
-  overlap_seconds: z
-    .number("must be a number of seconds")
-    .int("must be a whole number of seconds")
-    .min(0, "must not be negative")
-    .max(OVERLAP_SECONDS_MAX, `must be at most ${OVERLAP_SECONDS_MAX}`)
-    .default(0),
-});
+export const rotationSchema = z.strictObject({ overlap_seconds: overlapField.default(0) });
 
 export function noSuchKey(keyId: string): GatewayError {
   return missing("key", `There is no key ${keyId.slice(0, 80)} here.`);

@@ -29,6 +29,17 @@ const rate = z
   .nullish();
 export const rateFields = { requests_per_minute: rate, tokens_per_minute: rate };
 
+export const timeField = z.iso
+  .datetime({ offset: true, error: "must be a time in ISO 8601, such as 2027-01-31T12:00:00Z" })
+  .transform((text) => Date.parse(text));
+/** How long an old secret may stay valid beside the new one: at most a week. */
+const OVERLAP_SECONDS_MAX = 7 * 86_400;
+export const overlapField = z
+  .number("must be a number of seconds")
+  .int("must be a whole number of seconds")
+  .min(0, "must not be negative")
+  .max(OVERLAP_SECONDS_MAX, `must be at most ${OVERLAP_SECONDS_MAX}`);
+
 const ceilingFields = {
   ceiling_cents: centsField.nullish(),
   ceiling_period: periodField.optional(),

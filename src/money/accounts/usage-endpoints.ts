@@ -14,7 +14,7 @@ import type {
   UsageRow,
 } from "../../core/usage-rows.ts";
 import type { Books } from "./books.ts";
-import { type CsvRow, csvText } from "./csv.ts";
+import { type CsvRow, csvAnswer } from "./csv.ts";
 import { fewAtATime } from "./few-at-a-time.ts";
 import { type Naming, named, namesOf, readable } from "./names.ts";
 import { readQuery } from "./read-body.ts";
@@ -104,8 +104,7 @@ interface Page {
 
 async function pageAnswer({ format, name, columns, rows, next, more = {} }: Page): Promise<Answer> {
   if (format === "json") return { status: 200, body: { [name]: rows, next_cursor: next, ...more } };
-  const told = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };
-  return { status: 200, body: await csvText(columns, rows), headers: told };
+  return csvAnswer(columns, rows, next);
 }
 
 /** A column for each name in the rows of this query. */

@@ -111,11 +111,9 @@ export class EventDispatcher {
   }
 
   async redeliver({ id: hook, payer }: Webhook, event: Event): Promise<void> {
-    const { clock, records, shared } = this.#deps;
-    const id = `${hook}.${event.id}`;
-    const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
-    await this.#keep(id, delivery);
-    if (!shared) return this.#enqueue(id, delivery);
+    const { records, shared } = this.#deps;
+    const enqueue = await this.#keepNew({ hook, payer, event });
+    if (!shared) return enqueue();
     // The next process to lead, possibly this one, finds it in the records.
     this.#leads = false;
     await records.delete(LEASE, LEASE);
@@ -165,6 +163,14 @@ export class EventDispatcher {
     own.dueAtMs = Math.min(own.dueAtMs, dueAtMs);
   }
 
+  /** Stores a delivery that is due at once; returns a function that adds it to those that wait here. */
+  async #keepNew(to: Pick<Delivery, "hook" | "payer" | "event">): Promise<() => void> {
+    const id = `${to.hook}.${to.event.id}`;
+    const delivery = { ...to, failures: 0, dueAtMs: Math.floor(this.#deps.clock.epochMs()) };
+    await this.#keep(id, delivery);
+    return () => this.#enqueue(id, delivery);
+  }
+
   async #keep(id: string, delivery: Delivery): Promise<void> {
     const record = { kind: DELIVERY, id, payer: DELIVERIES, value: JSON.stringify(delivery) };
     await this.#deps.records.put({ ...record, ttlMs: DELIVERY_KEPT_MS, ifVersion: null });
@@ -184,7 +190,7 @@ export class EventDispatcher {
 
   /** Stores the deliveries before the event is listed: a listed event is not taken again. */
   async #take(event: Event): Promise<void> {
-    const { log, webhooks, clock } = this.#deps;
+    const { log, webhooks } = this.#deps;
     const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
     for (const { id: hook, payer } of hearing) {
       if (
@@ -192,10 +198,7 @@ export class EventDispatcher {
         (this.#waitingOf.get(payer) ?? 0) >= WAITING_PAYER_MAX
       )
         continue;
-      const id = `${hook}.${event.id}`;
-      const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
-      await this.#keep(id, delivery);
-      this.#enqueue(id, delivery);
+      (await this.#keepNew({ hook, payer, event }))();
     }
   }
 

@@ -7,12 +7,11 @@ import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import { pageSchema } from "../accounts/list-pages.ts";
 import { type Answering, endpoint, missing, writing } from "../accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../accounts/read-body.ts";
+import { overlapField } from "../accounts/rule-fields.ts";
 import type { EventDispatcher } from "./event-dispatcher.ts";
 import { EVENT_KINDS, type EventLog, eventRow, OPERATOR } from "./event-log.ts";
 import type { EventStreams } from "./event-streams.ts";
 import { WEBHOOKS_MAX, type Webhook, type Webhooks } from "./webhooks.ts";
-
-const OVERLAP_SECONDS_MAX = 7 * 86_400;
 
 export interface EventParts {
   readonly log: EventLog;
@@ -28,14 +27,7 @@ const kinds = z
   .min(1)
   .nullish();
 const newSchema = z.strictObject({ url: z.string("must be an http or https address").max(2_000), kinds });
-const rotateSchema = z.strictObject({
-  overlap_seconds: z
-    .number("must be a number of seconds")
-    .int("must be a whole number")
-    .min(0, "must not be negative")
-    .max(OVERLAP_SECONDS_MAX, `must be at most ${OVERLAP_SECONDS_MAX}`)
-    .default(86_400),
-});
+const rotateSchema = z.strictObject({ overlap_seconds: overlapField.default(86_400) });
 const redeliverSchema = z.strictObject({ event_id: z.string("must be the id of an event").min(1).max(100) });
 const listSchema = pageSchema.extend({ account: z.string().min(1).max(100).optional() });
 

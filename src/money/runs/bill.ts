@@ -5,7 +5,7 @@ import type { Answer } from "../../core/endpoint.ts";
 import { getOrMake } from "../../core/maps.ts";
 import { eachOf, inSlices } from "../../core/slices.ts";
 import type { Reports } from "../../core/usage-rows.ts";
-import { csvText } from "../accounts/csv.ts";
+import { csvAnswer } from "../accounts/csv.ts";
 import { type Names, named } from "../accounts/names.ts";
 import { type RunCall, runCall, runCallRow } from "./bill-calls.ts";
 import { LoopFinder } from "./loops.ts";
@@ -120,9 +120,7 @@ export async function billOf(books: BilledBooks, runs: BilledRuns, asked: Asked)
 export async function billCsv(books: BilledBooks, runs: BilledRuns, asked: Asked): Promise<Answer> {
   const { limit, cursor = null } = asked;
   const { rows, next } = await books.runPostings({ ...runs, limit: limit || BATCH, cursor });
-  const told = await named(books, runs.accountId, rows, runCallRow);
-  const headers = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };
-  return { status: 200, body: await csvText(CSV_COLUMNS, told), headers };
+  return csvAnswer(CSV_COLUMNS, await named(books, runs.accountId, rows, runCallRow), next);
 }
 
 interface Branch {

@@ -12,7 +12,7 @@ import { pageSchema } from "../accounts/list-pages.ts";
 import { type Answering, endpoint, type KeyParts } from "../accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../accounts/read-body.ts";
 import { isoTime } from "../accounts/rows.ts";
-import { badField } from "../accounts/rule-fields.ts";
+import { badField, timeField } from "../accounts/rule-fields.ts";
 import { budgetField, readRunRules, runRuleFields, runRulesRow } from "../accounts/run-rules.ts";
 import { mintRunId } from "../accounts/secrets.ts";
 import { billCsv, billOf, billSchema, idsOf } from "./bill.ts";
@@ -32,10 +32,7 @@ const newRunSchema = z.strictObject({
   budget_cents: budgetField,
   label: z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters").nullish(),
   parent: runId.nullish(),
-  expires_at: z.iso
-    .datetime({ offset: true, error: "must be a time in ISO 8601, such as 2027-01-31T12:00:00Z" })
-    .transform((text) => Date.parse(text))
-    .nullish(),
+  expires_at: timeField.nullish(),
   key: z.boolean("must be true or false").optional(),
   ...runRuleFields,
 });

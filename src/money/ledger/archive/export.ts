@@ -145,11 +145,7 @@ function readPairs(accountId: string, archived: number, pairs: readonly string[]
 
 /** The export, from its creation until it is stopped; one of all processes does the work. */
 export class PostingExport {
-  readonly #archive: Archive;
-  readonly #clock: Clock;
-  readonly #onBroken: (error: unknown) => void;
-  readonly #ageMs: number;
-  readonly #keptMax: number;
+  readonly #options: ExportOptions & { readonly ageMs: number };
   readonly #self = randomUUID();
   readonly #time: () => TransitionTime;
   readonly #run: RunTransition;
@@ -164,12 +160,8 @@ export class PostingExport {
   #stuckSinceMs: number | null = null;
 
   constructor(options: ExportOptions) {
-    const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
-    this.#archive = archive;
-    this.#clock = clock;
-    this.#onBroken = onBroken;
-    this.#ageMs = ageMs;
-    this.#keptMax = keptMax;
+    const { link, clock, onBroken, every = everyInterval } = options;
+    this.#options = { ageMs: AGE_MS, ...options };
     this.#time = transitionClock(clock, options.clockIsServers ?? false);
     this.#run = ledgerScripts(link, this.#time);
     this.#move = postingMover(link, this.#run, (postings) => this.#append(postings));
@@ -193,7 +185,10 @@ export class PostingExport {
   /** How far behind the export is, by the longest-due account and the time since anything moved. Null where another exports. */
   behindMs(): number | null {
     if (this.#behindMs === null) return null;
-    return Math.max(this.#behindMs, this.#stuckSinceMs === null ? 0 : this.#clock.elapsedMs() - this.#stuckSinceMs);
+    return Math.max(
+      this.#behindMs,
+      this.#stuckSinceMs === null ? 0 : this.#options.clock.elapsedMs() - this.#stuckSinceMs,
+    );
   }
 
   /** Finishes the current step and lets another process take over. */
@@ -201,7 +196,7 @@ export class PostingExport {
     this.#stopped = true;
     this.#stopTimer();
     await this.#rounds.idle();
-    await this.#beExporter(0).catch(this.#onBroken);
+    await this.#beExporter(0).catch(this.#options.onBroken);
   }
 
   #beExporter(ms: number): Promise<readonly string[]> {
@@ -209,13 +204,13 @@ export class PostingExport {
   }
 
   #goesOn(): boolean {
-    return !this.#stopped && this.#clock.elapsedMs() >= this.#restUntilMs;
+    return !this.#stopped && this.#options.clock.elapsedMs() >= this.#restUntilMs;
   }
 
   /** While the archive is down, no account fares better than another. */
   async #append(postings: readonly NumberedPosting[]): Promise<string | null> {
-    return this.#archive.append(postings).catch((error: unknown) => {
-      this.#restUntilMs = this.#clock.elapsedMs() + REST_MS;
+    return this.#options.archive.append(postings).catch((error: unknown) => {
+      this.#restUntilMs = this.#options.clock.elapsedMs() + REST_MS;
       throw error;
     });
   }
@@ -244,22 +239,17 @@ export class PostingExport {
 
   async #moveNoted({ leases, accountId, score }: Due): Promise<void> {
     let next: number | string;
-    const ageMs = this.#ageMs;
-    const which = {
-      ageMs,
-      keptMax: this.#keptMax,
-      ageMsMin: Math.min(AGE_MS_MIN, ageMs),
-      goesOn: () => this.#goesOn(),
-    };
+    const { ageMs, keptMax = KEPT_MAX } = this.#options;
+    const which = { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs), goesOn: () => this.#goesOn() };
     try {
       const moved = await this.#move(accountId, which);
       if (moved.isAlone || moved.count > 0) this.#tellAlone(moved.isAlone);
-      if (moved.isAlone) this.#stuckSinceMs ??= this.#clock.elapsedMs();
+      if (moved.isAlone) this.#stuckSinceMs ??= this.#options.clock.elapsedMs();
       else if (moved.count > 0) this.#stuckSinceMs = null;
       next = moved.nextMs ?? "";
     } catch (error) {
-      this.#stuckSinceMs ??= this.#clock.elapsedMs();
-      this.#onBroken(error);
+      this.#stuckSinceMs ??= this.#options.clock.elapsedMs();
+      this.#options.onBroken(error);
       next = this.#time().nowMs + BUSY_LOOK_MS;
     }
     await this.#run("archive_looked", leases, { account: accountId, score, next_look: next });
@@ -267,7 +257,8 @@ export class PostingExport {
 
   /** Reports once that postings wait, until some have moved. */
   #tellAlone(isAlone: boolean): void {
-    if (isAlone && !this.#someAlone) this.#onBroken(new Error(`${NOT_COPIED}: they stay in Redis until one has them`));
+    if (isAlone && !this.#someAlone)
+      this.#options.onBroken(new Error(`${NOT_COPIED}: they stay in Redis until one has them`));
     this.#someAlone = isAlone;
   }
 }

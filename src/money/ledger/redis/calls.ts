@@ -5,6 +5,7 @@ import { nano } from "../../../core/money.ts";
 import type { TokenUsage } from "../../../core/route.ts";
 import type { RunPostingQuery } from "../../../core/usage-rows.ts";
 import { type Archive, listedPosting, type NumberedPosting, shownPosting } from "../archive/archive.ts";
+import type { ReserveRequest } from "../model/ledger.ts";
 import { type PackedLeg, unpackLegs } from "../model/legs.ts";
 import { runIn } from "../model/window-list.ts";
 import { holdLines, postingLines, postingText } from "./lines.ts";
@@ -13,11 +14,7 @@ import type { LedgerLink } from "./script.ts";
 
 const READ_AT_ONCE = 500;
 
-interface HoldMeta {
-  readonly parentId: string | null;
-  readonly requestId: string;
-  readonly operation: string;
-  readonly asked: string;
+interface HoldMeta extends Pick<ReserveRequest, "parentId" | "requestId" | "operation" | "asked"> {
   readonly windows?: string;
 }
 
@@ -120,6 +117,12 @@ export async function readCalls(
   return texts;
 }
 
+/** The postings among these calls, in their order. */
+export async function readPostings(link: LedgerLink, accountId: string, ids: readonly string[]) {
+  const texts = await readCalls(link, accountId, ids);
+  return ids.map((id, at) => postingRow(accountId, id, texts[at] ?? null)).filter((posting) => posting !== null);
+}
+
 export async function readPosting(link: LedgerLink, accountId: string, id: string): Promise<NumberedPosting | null> {
   return postingRow(accountId, id, (await link.call("GET", callKey(accountId, id))) as string | null);
 }
@@ -141,11 +144,8 @@ async function latest(
     const limit = keyId === null ? count : READ_AT_ONCE;
     const range = [`${accountBase(accountId)}:x`, from, "-inf", "LIMIT", String(skip), String(limit)];
     const ids = (await link.call("ZREVRANGEBYSCORE", ...range)) as string[];
-    const texts = await readCalls(link, accountId, ids);
-    for (const [at, id] of ids.entries()) {
-      const row = postingRow(accountId, id, texts[at] ?? null);
-      if (row !== null && (keyId === null || row.keyId === keyId)) found.set(row.number, row);
-    }
+    for (const row of await readPostings(link, accountId, ids))
+      if (keyId === null || row.keyId === keyId) found.set(row.number, row);
     if (ids.length < limit || keyId === null) break;
   }
   return found;
@@ -184,11 +184,8 @@ export async function listRunPostings(
     // RESP3 nests the pairs.
     const pairs = ((await link.call("ZRANGEBYSCORE", ...range)) as unknown[]).flat().map(String);
     const ids = pairs.filter((_, at) => at % 2 === 0);
-    const texts = await readCalls(link, accountId, ids);
-    for (const [at, id] of ids.entries()) {
-      const row = postingRow(accountId, id, texts[at] ?? null);
-      if (row?.runId !== undefined && runs.has(row.runId)) recent.push(row);
-    }
+    const rows = await readPostings(link, accountId, ids);
+    recent.push(...rows.filter(({ runId }) => runId !== undefined && runs.has(runId)));
     if (ids.length < READ_AT_ONCE) break;
     from = pairs.at(-1) ?? from;
   }

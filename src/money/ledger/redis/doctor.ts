@@ -7,7 +7,7 @@ import type { DoctorReport, Finding } from "../model/ledger.ts";
 import { legsFault } from "../model/legs.ts";
 import { costIn, countsOf, windowList } from "../model/window-list.ts";
 import { countingDay, runOfScope } from "../model/windows.ts";
-import { type HoldRow, holdRow, postingRow, readCalls } from "./calls.ts";
+import { type HoldRow, holdRow, readCalls, readPostings } from "./calls.ts";
 import { accountBase, accountKey, fieldsOf } from "./rows.ts";
 import type { LedgerLink } from "./script.ts";
 
@@ -48,10 +48,7 @@ async function readAccount(link: LedgerLink, accountId: string, archive: Archive
   const postingIds = (await link.call("ZRANGE", `${base}:x`, "0", "-1")) as string[];
   const held = await readCalls(link, accountId, holdIds);
   const holds = holdIds.map((id, at) => ({ id, hold: holdRow(held[at] ?? null) }));
-  const texts = await readCalls(link, accountId, postingIds);
-  const postings = postingIds
-    .map((id, at) => postingRow(accountId, id, texts[at] ?? null))
-    .filter((posting) => posting !== null);
+  const postings = await readPostings(link, accountId, postingIds);
   const cursor = number(account, "archived");
   const [archived, ahead] = await Promise.all([
     archive.sums(accountId, cursor, absorbedFrom(account)),

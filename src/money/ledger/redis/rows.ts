@@ -87,15 +87,8 @@ export function accountRow(accountId: string, fields: Fields): AccountRow | null
 }
 
 /** A key's profile: everything except what admission reads from separate fields. */
-export interface KeyProfile {
-  readonly secretHash: string;
-  readonly hint: string;
-  readonly label: string;
-  readonly externalId: string | null;
+export interface KeyProfile extends Omit<NewKey, "keyId" | "ceilingNano" | "ceilingPeriod"> {
   readonly primary: boolean;
-  readonly services: readonly string[] | null;
-  readonly models: readonly string[] | null;
-  readonly expiresAtMs: number | null;
 }
 
 export function profileOf(key: NewKey, primary: boolean): KeyProfile {

@@ -67,41 +67,39 @@ export function letGo(state: LedgerState, ref: HoldRef): null {
   return null;
 }
 
-/** Ends up to `countMax` holds with an expired lease or a dead owner, and prunes expired rows. */
+/** Ends up to `countMax` holds for which `why` returns a reason. */
+function endSome(state: LedgerState, countMax: number, why: (hold: LiveHold) => string | null): readonly string[] {
+  const ended: string[] = [];
+  for (const hold of state.holds.values()) {
+    if (ended.length >= countMax) break;
+    const reason = why(hold);
+    if (reason === null) continue;
+    expire(state, hold, reason);
+    ended.push(hold.holdId);
+  }
+  return ended;
+}
+
+/** Ends holds with an expired lease or, with `onlyOwner`, those of all other processes, which are dead. */
 export function sweep(
   state: LedgerState,
   { countMax, onlyOwner }: { countMax: number; onlyOwner: string | null },
 ): readonly string[] {
-  const ended: string[] = [];
-  for (const hold of state.holds.values()) {
-    if (ended.length >= countMax) break;
-    const orphaned = onlyOwner !== null && hold.owner !== onlyOwner && !hold.owner.startsWith(JOB_OWNER);
-    if (!orphaned && state.elapsedMs() < hold.leaseEndsElapsedMs) continue;
-    expire(state, hold, orphaned ? "its process ended" : "its lease ended");
-    ended.push(hold.holdId);
-  }
-  return ended;
+  return endSome(state, countMax, ({ owner, leaseEndsElapsedMs }) => {
+    if (onlyOwner !== null && owner !== onlyOwner && !owner.startsWith(JOB_OWNER)) return "its process ended";
+    return state.elapsedMs() < leaseEndsElapsedMs ? null : "its lease ended";
+  });
+}
+
+/** Ends holds of a process that has ended. */
+export function abandon(state: LedgerState, { owner, countMax }: { owner: string; countMax: number }) {
+  return endSome(state, countMax, (hold) => (hold.owner === owner ? "its process ended" : null));
 }
 
 /** Prunes some expired rows; returns whether there may be more. */
 export function prune(state: LedgerState): boolean {
   const { nowMs } = state.now();
   return state.entries.prune(nowMs - TOMBSTONE_KEPT_MS, nowMs);
-}
-
-/** Ends up to `countMax` holds of a process that has ended. */
-export function abandon(
-  state: LedgerState,
-  { owner, countMax }: { owner: string; countMax: number },
-): readonly string[] {
-  const ended: string[] = [];
-  for (const hold of state.holds.values()) {
-    if (ended.length >= countMax) break;
-    if (hold.owner !== owner) continue;
-    expire(state, hold, "its process ended");
-    ended.push(hold.holdId);
-  }
-  return ended;
 }
 
 function expire(state: LedgerState, hold: LiveHold, reason: string): void {
