@@ -99,8 +99,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/money/ledger/redis/rows.ts": OWN,
   "src/money/ledger/spool/intent.ts": OWN,
   "src/money/ledger/sqlite/account-sql.ts": OWN,
-  "src/money/ledger/sqlite/books.ts": OWN,
-  "src/money/ledger/sqlite/entries.ts": OWN,
   "src/money/ledger/sqlite/state.ts": OWN,
   "src/money/ledger/usage/statement.ts": "parses a cursor, which the query of a request bounds, by JSON.parse alone",
   "src/platform/limits/request-windows.ts": "reads an account's id, or an address, once",

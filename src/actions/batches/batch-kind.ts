@@ -133,9 +133,14 @@ export class BatchRun {
     return this.progress.stop;
   }
 
-  /** Whether the hold covers all that a provider runs. */
+  /** What all that a provider runs can cost, or else the open part. */
+  get #owedNano(): Nano {
+    const { native, part } = this.progress;
+    return native?.heldNano ?? (part === null || this.#isPosted(part) ? ZERO : part.boundNano);
+  }
+
   get #isCovered(): boolean {
-    return this.job.holding.amountNano >= (this.progress.native?.heldNano ?? ZERO);
+    return this.job.holding.amountNano >= this.#owedNano;
   }
 
   /** Another process runs the batch from here on. */
@@ -168,7 +173,7 @@ export class BatchRun {
     const isPaying = this.progress.state === "in_progress";
     const native = isPaying && this.progress.native != null ? new NativeBatch(this, index) : null;
     const isOwed = native === null ? this.progress.stop === null : job.holding.postedNano === ZERO;
-    if (!job.holding.isHeld && isOwed) await this.#rehold();
+    if (isOwed && !(job.holding.isHeld && this.#isCovered)) await this.#rehold();
     this.answers = (await native?.answers()) ?? null;
     while (this.progress.state === "in_progress" && this.stop === null) {
       const part = await this.#open(index);
@@ -181,11 +186,10 @@ export class BatchRun {
     return this.#finish();
   }
 
-  /** The hold of the batch ended without it: holds again for what the interrupted part, or all of what a provider runs, can cost. */
+  /** The hold of the batch ended without it, or an earlier run was interrupted here: holds again for what is owed. */
   async #rehold(): Promise<void> {
     const { job } = this;
-    const { native, part } = this.progress;
-    const nano = native?.heldNano ?? part?.boundNano ?? ZERO;
+    const nano = this.#owedNano;
     for (let tries = 1; ; tries++) {
       const refused =
         (job.holding.isHeld ? null : await job.succeed(ZERO, ZERO, this.#served(null))) ??

@@ -167,7 +167,7 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
     expect(await stores.ledger.account(ACCOUNT)).toMatchObject({ spentNano: LINES * COST, heldNano: taken });
   });
 
-  it.each(["alive", "revoked", "frozen"] as const)(
+  it.each(["alive", "revoked", "frozen", "interrupted"] as const)(
     `${name}: a native batch whose hold ended without it is held again, unless its account is frozen: %s`,
     async (payer) => {
       const before = await stores.ledger.account(ACCOUNT);
@@ -181,7 +181,18 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
       });
       let caller: Caller | null = { payer: PAYER } as Caller;
       const parts = { calls: { ...calls, callerOf: async () => caller }, vendors: vendor, ledger: stores.ledger };
-      const [first, second] = [processOf(`first-${payer}`, parts), processOf(`second-${payer}`, parts)];
+      const first = processOf(`first-${payer}`, parts);
+      // Interrupted once its new hold is placed, and before that one has the money.
+      let isAway = payer === "interrupted";
+      const extend: Stores["ledger"]["extend"] = async (...given) => {
+        if (!isAway) return stores.ledger.extend(...given);
+        isAway = false;
+        throw new Error("the store is away");
+      };
+      const ledger = new Proxy(stores.ledger, {
+        get: (target, method: keyof Stores["ledger"]) => (method === "extend" ? extend : target[method]),
+      });
+      const second = processOf(`second-${payer}`, { ...parts, ledger });
       await first.jobs.start();
       const id = await launch(first, payer, keyId);
       await eventually(() => (looks > 0 ? true : undefined), "the provider's work");
