@@ -31,11 +31,9 @@ export interface VendorCall {
   readonly offer: ActionOffer;
   readonly order: ActionOrder;
   readonly parts: ActionCandidateParts;
-  /** Our key for this attempt. */
   readonly key: string;
 }
 
-/** One request of a call. */
 interface Asked extends Pick<Question, "afterMs" | "msMax" | "messages"> {
   readonly spec: RequestSpec;
   /** The index within the call. */
@@ -260,7 +258,6 @@ class ActionAttempt implements Attempt {
   }
 }
 
-/** Renames an object's top-level fields to the caller's names. */
 function withNames(answer: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!isRecord(answer)) return answer;
   return Object.fromEntries(Object.entries(answer).map(([name, value]) => [names[name] ?? name, value]));

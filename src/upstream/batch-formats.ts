@@ -19,7 +19,6 @@ export interface VendorInput {
 /** How far the vendor has come with a batch. */
 export interface VendorState {
   readonly status: "running" | "completed" | "cancelled" | "expired" | "failed";
-  /** Why it failed. */
   readonly message: string | null;
   /** Where its answers are, below the origin. */
   readonly outputs: readonly string[];
@@ -27,7 +26,6 @@ export interface VendorState {
   readonly answers: number;
 }
 
-/** A vendor's answer to one request. */
 export interface VendorLine {
   readonly status: number;
   readonly body: unknown;

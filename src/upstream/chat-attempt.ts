@@ -214,7 +214,6 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
     return this.#over || this.#paused || this.#givesWay;
   }
 
-  /** The listener of both kinds of stream. */
   get #listener(): AnswerSink {
     return {
       content: (bytes) => {

@@ -73,7 +73,6 @@ function formIn(words: string, { name, kind, about }: Param): string | undefined
   return found === undefined ? undefined : formsIn(words).forms.find((one) => found.kinds.includes(one.kind))?.text;
 }
 
-/** The value that the text gives a param; undefined where it gives none. */
 function valueIn(param: Param, words: string): Json | undefined {
   const { name, kind } = param;
   if (kind.includes("|")) {
@@ -86,7 +85,6 @@ function valueIn(param: Param, words: string): Json | undefined {
   return undefined;
 }
 
-/** The params that the text supplies, and the required ones that it does not. */
 function filled(action: ToldAction, words: string) {
   const params = paramsOf(action);
   const required = params.filter(({ isRequired }) => isRequired);

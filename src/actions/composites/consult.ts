@@ -32,7 +32,6 @@ export interface ConsultDeps {
   check(choice: Choice, params: JsonObject, payer: Payer): number | string;
 }
 
-/** A call that its action's schema accepts. */
 interface Advice {
   readonly choice: Choice;
   readonly params: JsonObject;

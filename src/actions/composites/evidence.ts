@@ -79,7 +79,6 @@ export function evidenceIn(data: unknown, places: SourceSpec, answered: Answered
   return list.slice(0, ITEMS_MAX).flatMap((item) => evidenceOf(item, places, answered) ?? []);
 }
 
-/** Whether a URL's host is one of these domains or a subdomain of one. */
 function isWithin(url: string | null, domains: readonly string[]): boolean {
   return isBelow(URL.parse(url ?? "")?.hostname ?? "", domains);
 }

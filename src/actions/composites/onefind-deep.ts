@@ -20,7 +20,6 @@ const ROWS_MAX = 50;
 const ROW_CHARS_MAX = 500;
 const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, ROW_CENTS] = [10, 500, 16];
 
-/** Why a row identifies no person; null where it does. */
 function faultOf(text: string): string | null {
   const read = readIdentifier(text);
   return typeof read === "string" ? read : null;
@@ -56,7 +55,6 @@ const params = z
   .check(exactlyOne("query", "rows"), notBoth("limit", "rows"));
 type Start = z.infer<typeof params>;
 
-/** The people whom the rows identify, without repeats. */
 function identifiersOf(
   rows: readonly string[],
 ): ReadonlyMap<string, { readonly input: string; readonly by: Identifier }> {
@@ -234,7 +232,6 @@ function nobody(rows: readonly Done[]): JobEnd {
   return failed("upstream_not_configured", "Nobody who could be asked is configured here.");
 }
 
-/** The error of a row whose lookup was skipped or cut short. */
 function errorOf(person: Person, cut: Cut | null, ended: "timeout" | "cancelled" | null): PersonRow["error"] {
   if (cut === "over budget" || cut === "unpaid_costs") return person.wasAsked ? undefined : cut;
   return ended === null || person.isEnriched ? undefined : ended;

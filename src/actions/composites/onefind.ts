@@ -25,7 +25,6 @@ export const query = z
     params: { code: "onefind_identifier" },
   });
 
-/** A query, shortened and quoted for use in a sentence. */
 export function shownQuery(text: string): string {
   return `"${text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX - 1)}…` : text}"`;
 }

@@ -139,7 +139,6 @@ class PagesJob {
     return this.#end(pages);
   }
 
-  /** The pages to read; a site's pages are listed once. */
   async #pages(): Promise<readonly string[]> {
     const { urls = [], site } = this.#start;
     if (site === undefined) return pagesOf(urls);
@@ -250,7 +249,6 @@ class PagesJob {
   }
 }
 
-/** The pages, by rung, of calls that a finished row has paid for. */
 function paidPages(rows: readonly Done[]): ReadonlyMap<string, ReadonlySet<string>> {
   const paid = new Map<string, Set<string>>();
   for (const { batch } of rows) {

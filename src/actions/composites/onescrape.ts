@@ -24,7 +24,6 @@ interface Params {
 const NEXT_UNREAD =
   "Pages without content met a wall here. core/onescrape-deep reads them through all rungs; poll it with core/result.";
 
-/** Skip reasons of rungs that cannot serve any page. */
 const UNABLE: ReadonlySet<string> = new Set<SkipReason>(["not_configured", "off", "format"]);
 
 function cheapRungs({ rungs }: PageLadderSpec): readonly RungSpec[] {

@@ -101,7 +101,6 @@ class Onesearch {
     return this.#answer(frame, evidence, { query, ...(posts.length === 0 ? {} : { posts }) });
   }
 
-  /** Adds full texts where they are wanted and the source returned only part. */
   async #whole(evidence: readonly Evidence[], frame: Frame): Promise<readonly Evidence[]> {
     const { asOf } = this.#params;
     const isWhole = ({ facet }: Evidence) =>
@@ -128,7 +127,6 @@ class Onesearch {
     return readPages(facet, urls, tags, reading);
   }
 
-  /** Reads the pages that the caller names, instead of searching. */
   async #read(urls: readonly string[], frame: Frame): Promise<object | GatewayError> {
     const isHard = frame.facets.includes("scrape-hard");
     const facet = frame.facets[0] ?? "scrape";

@@ -59,7 +59,6 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     return this.#progress;
   }
 
-  /** The finished rows, in order. */
   get done(): readonly Done[] {
     return Object.values(this.#progress.rows);
   }

@@ -21,7 +21,6 @@ export interface SearchPages {
   readonly call: LocalCall;
 }
 
-/** The answer for a call that was not made. */
 const NOT_MADE: InnerAnswer = {
   ok: false,
   id: "",
@@ -39,7 +38,6 @@ interface RungCallNote {
   readonly results: number;
 }
 
-/** Records the call of a rung, or why there was none. */
 function noteCall(
   calls: SourceCalls,
   rung: RungSpec,

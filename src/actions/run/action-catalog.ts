@@ -14,7 +14,6 @@ export interface ModelAction {
   readonly wire: NativeWire;
 }
 
-/** What all actions have, whatever serves them. */
 interface Listed extends Pick<SoldAction, "id" | "service" | "action" | "facts" | "exampleParams"> {
   /** False where no provider that serves it is configured: calls get 503 `upstream_not_configured`. */
   readonly configured: boolean;
@@ -157,7 +156,6 @@ export function waitsFor({ configured, vendors }: CatalogAction): string | undef
   return configured ? undefined : vendors[0]?.waitsFor;
 }
 
-/** The error for a call of an action that no configured provider serves. */
 export function notConfigured(action: CatalogAction): GatewayError {
   const reason = waitsFor(action);
   const data = reason === undefined ? {} : { data: { reason } };

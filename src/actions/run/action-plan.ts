@@ -38,7 +38,6 @@ function slotsOf({ id, launches }: CatalogAction): readonly Slot[] {
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
 }
 
-/** Plans a checked call of an action. */
 export class ActionPlanner {
   readonly #call: CheckedCall;
   readonly #order: ActionOrder;

@@ -27,7 +27,6 @@ export interface RunDeps {
   modelPlan(action: ModelAction, call: PlanCall): Promise<FramedPlan>;
   /** Plans a chat request of one of our functions. Throws where no model can serve it. */
   chatPlan(wanted: WantedChat, order: ChatOrder): Plan;
-  /** The same for text to speech. */
   speechPlan(wanted: WantedSpeech, order: ChatOrder): Plan;
   /** Calls that one of our functions makes; its own call pays for them. */
   innerCalls(outer: OuterCall): PlannedCalls;
@@ -52,7 +51,6 @@ export interface ActionOrder {
   readonly eventBytes?: (told: ToldEvent | null) => Uint8Array;
   readonly maxCostNano: Nano | null;
   readonly idempotency: Plan["idempotency"];
-  /** What the call's key may call. */
   readonly allows: Allowed;
   /** The caller's tags for the call; absent: none. */
   readonly tags?: readonly string[];

@@ -138,7 +138,6 @@ function build(action: CatalogAction): Descriptor {
 
 const built = new WeakMap<CatalogAction, Descriptor>();
 
-/** The action's descriptor; built once. */
 export function descriptorOf(action: CatalogAction): Descriptor {
   return getOrMake(built, action, build);
 }

@@ -62,7 +62,6 @@ function wrong(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: `${param}: ${detail}` });
 }
 
-/** The request to send, or what is wrong with it. */
 function sentOf({ method, headers = {}, body }: Params): Required<Sent> | GatewayError {
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()] as const);
   if (given.length > HEADERS_MAX) return wrong("headers", `must have at most ${HEADERS_MAX} names`);
@@ -180,7 +179,6 @@ class Fetching {
     }
   }
 
-  /** The result where our own code failed. */
   #broke(error: unknown): Came {
     this.#parts.onBroken(error);
     return { answer: null, bytes: Buffer.alloc(0), problem: new GatewayError("internal_error") };

@@ -251,7 +251,6 @@ function answerOf(ended: Ended, plans: readonly InnerPlan[], ms: number): InnerA
   return { ok: true, id, action: owner.action, provider: served.provider, data, isMiss, ms };
 }
 
-/** The JSON in a model's chat answer; null where it is not JSON. */
 function saidIn(answer: unknown): unknown {
   const text = atPointer(answer, "/choices/0/message/content");
   try {

@@ -19,7 +19,6 @@ import { NOTHING_READ } from "../../upstream/nothing-read.ts";
 import { VendorFailure } from "../../upstream/vendor-failure.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
 
-/** The provider name of our own candidates. */
 export const OURSELVES = "tollgate";
 
 /** An answer in parts is streamed once it exceeds this size; a shorter one is sent whole. */
@@ -44,7 +43,6 @@ function refusal(told: GatewayError): AttemptFailure {
   };
 }
 
-/** Events, encoded as they are sent. */
 async function* encoded(told: ToldEvents, eventBytes: NonNullable<LocalOrder["eventBytes"]>) {
   for await (const one of told) yield eventBytes(one);
 }

@@ -175,7 +175,6 @@ function findTable({ table }: CatalogAction): TableOf | null {
   return { param: by.param, rows: Object.fromEntries(rows), count: rows.length };
 }
 
-/** The action's table; null where its params need none. */
 export function tableOf(action: CatalogAction): TableOf | null {
   return getOrMake(tables, action, findTable);
 }
@@ -207,7 +206,6 @@ function paramSchema({ required, type, enum: values, format, ...rest }: TablePar
   return { ...rest, ...also, ...items, type: required ? types : [...types, "null"], ...known };
 }
 
-/** What a call of one row of a table may send. */
 export function rowSchema({ param }: TableOf, name: string, row: TableEndpoint): JsonSchema {
   const own = Object.entries(row.params).map(([key, one]) => [key, paramSchema(one)] as const);
   const required = Object.entries(row.params).filter(([, one]) => one.required === true);

@@ -24,7 +24,6 @@ function placeOf({ label, payer }: Pick<PrepaidSession, "label" | "payer">): Hol
   return { accountId: payer.id.slice("acct:".length), holdId: `place_${label}` };
 }
 
-/** A hold of zero for a machine. */
 export function emptyHold(hold: HoldRef, { keyId }: AccountPayer, nowMs: number) {
   const nothing = { amountNano: ZERO, parentId: null, slots: [], inference: false, idempotency: null } as const;
   const requestId = `req_${hold.holdId}`;

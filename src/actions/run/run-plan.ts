@@ -87,7 +87,6 @@ export interface InnerPlan {
 }
 
 export interface Within extends Pick<OuterCall, "requestId" | "sandboxFault" | "payer"> {
-  /** The inner call's id. */
   readonly id: string;
   readonly audience: Audience;
 }

@@ -36,7 +36,6 @@ export class OwnerWords {
     }
   }
 
-  /** An entry of this owner has the term. */
   has(owner: Owner, term: string): void {
     getOrMake(this.#owners, term, () => new Set()).add(owner);
   }

@@ -48,7 +48,6 @@ function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | rea
   return "data" in read ? read.data : read;
 }
 
-/** The offers that can serve the call, in order; or why none can. */
 export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayError {
   const { sold, params, payer } = call;
   const pinned = sold.pinnedBy === null ? undefined : params[sold.pinnedBy];

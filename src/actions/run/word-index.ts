@@ -32,7 +32,6 @@ function timesOf(terms: readonly string[]): ReadonlyMap<string, number> {
 const isNear = (a: string, b: string, changesMax: number) =>
   changesMax > 0 && Math.abs(a.length - b.length) <= changesMax && distance(a, b) <= changesMax;
 
-/** A field of an entry: its terms, with repeats, and its boost. */
 export interface IndexedField {
   readonly name: string;
   readonly boost: number;

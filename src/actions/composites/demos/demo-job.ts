@@ -74,7 +74,6 @@ interface MadeScene {
   readonly silent: { readonly narration_error?: string };
 }
 
-/** One job, which resumes from its stored progress. */
 class DemoJob {
   readonly #job: RunningJob;
   readonly #deps: DemoDeps;

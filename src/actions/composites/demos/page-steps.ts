@@ -20,7 +20,6 @@ const LOADED = [
   "Page.downloadWillBegin",
 ] as const;
 
-/** Waits for `ms` or until `then`; rejects once the signal is aborted. */
 async function pauseUntil(then: Promise<void> | null, ms: number, signal: AbortSignal): Promise<void> {
   await (then === null ? pause(ms, signal) : Promise.race([pause(ms, signal), then]));
   if (signal.aborted)

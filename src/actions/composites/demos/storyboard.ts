@@ -87,7 +87,6 @@ export const BOARD_SCHEMA: JsonObject = closed({
   },
 });
 
-/** Whether an address is on the site's host, with or without `www.`. */
 function isOfSite(address: string, site: string): boolean {
   const [url, own] = [URL.parse(address), URL.parse(site)];
   if (url === null || own === null || !/^https?:$/.test(url.protocol)) return false;

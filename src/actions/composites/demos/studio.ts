@@ -49,7 +49,6 @@ interface SceneWanted {
   readonly narration: Buffer | null;
 }
 
-/** What pays for a scene, and what stops it. */
 interface Recording {
   readonly calls: JobPart;
   readonly signal: AbortSignal;
@@ -85,7 +84,6 @@ interface Stage {
   readonly signal: AbortSignal;
 }
 
-/** Shows a scene in a page and records it, from its first page to the end of its steps. */
 async function recorded({ scene, size }: SceneWanted, opened: BrowserPage, { folder, clock, signal }: Stage) {
   const page = await ShownPage.prepared(opened, scene.caption, signal);
   await page.goTo(scene.url);
@@ -98,7 +96,6 @@ async function recorded({ scene, size }: SceneWanted, opened: BrowserPage, { fol
   return cast.end();
 }
 
-/** Opens a vendor's browser while `work` runs. */
 async function withVendorBrowser<T>(
   { browser: { begin, end } }: DemoMakerSpec,
   calls: JobPart,

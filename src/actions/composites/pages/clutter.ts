@@ -91,7 +91,6 @@ function isNamedSo(element: PageElement): boolean {
 
 type Chars = (element: PageElement) => number;
 
-/** Removes everything from `body` that is not part of its text. */
 export function removeClutter(body: PageElement): void {
   const chars = measured(body);
   const charsIn: Chars = (element) => chars.get(element) ?? 0;
@@ -166,7 +165,6 @@ function isAround(element: PageElement): boolean {
   return element.querySelector("main,article > p") === null;
 }
 
-/** Whether a form asks a person for input, rather than wrapping the page's text. */
 function isToFillIn(form: PageElement): boolean {
   const fields = [...form.querySelectorAll("input,textarea,select")].map((field) =>
     field.localName === "input" ? (field.getAttribute("type") ?? "text") : field.localName,

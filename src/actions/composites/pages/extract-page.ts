@@ -133,7 +133,6 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   return { content: written(part, format), title, facts, details };
 }
 
-/** Collapses whitespace, and removes blank lines. */
 function linesOf(text: string): string {
   const lines = text.split("\n").map((line) => line.replace(/\s+/g, " ").trim());
   return lines.filter((line) => line !== "").join("\n");

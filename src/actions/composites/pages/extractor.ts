@@ -65,7 +65,6 @@ class Pool {
   /** Each thread's CPU time as of its last message; asking for it would cost a message per page. */
   readonly #workedMs = new WeakMap<Worker, number>();
   readonly #all = new Set<Worker>();
-  /** Long pages in progress. */
   #long = 0;
   #isClosed = false;
 

@@ -43,7 +43,6 @@ class Collapsing {
     }
   }
 
-  /** Removes the space at the end of a line. */
   end(): void {
     const before = this.#before;
     if (before?.data.endsWith(" ")) before.data = before.data.slice(0, -1);
@@ -93,7 +92,6 @@ export interface Edges {
 const NO_EDGES: Edges = { leading: "", trailing: "" };
 const isAscii = (sign: string | undefined) => sign === " " || sign === "\n" || sign === "\t" || sign === "\r";
 
-/** The first or last non-empty text within a node. */
 function textAtEdge(node: PageNode, side: "first" | "last"): string {
   if (!(node instanceof PageElement)) return node.data;
   for (let one = side === "first" ? node.firstChild : node.lastChild; one !== null; ) {

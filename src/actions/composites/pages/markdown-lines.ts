@@ -26,7 +26,6 @@ export function inCell(text: string): string {
     .replace(/\|/g, "\\|");
 }
 
-/** Where a text begins and ends, without line breaks. */
 function withinBreaks(text: string): readonly [begin: number, end: number] {
   let [begin, end] = [0, text.length];
   while (begin < end && text[begin] === "\n") begin += 1;

@@ -94,7 +94,6 @@ function isBare(link: PageElement): boolean {
 }
 const SIGNS_CHARS_MAX = 200;
 
-/** Whether an image is a spacer or tracking pixel. */
 function isDot(image: PageElement): boolean {
   if ((image.getAttribute("alt") ?? "") !== "") return false;
   if (["width", "height"].some((name) => /^[012]$/.test(image.getAttribute(name) ?? ""))) return true;

@@ -16,7 +16,6 @@ function absolute(value: string | null, base: string): string | null {
   return url !== null && /^(https?|mailto|tel|data):$/.test(url.protocol) ? url.href : null;
 }
 
-/** The first of several addresses in a `srcset`. */
 function firstOf(set: string | null): string | null {
   const address = set?.trim().split(/[\s,]/, 1)[0] ?? "";
   return address === "" ? null : address;

@@ -28,12 +28,10 @@ export class PageBatch {
     this.#patienceMs = patienceMs;
   }
 
-  /** A row has begun that may arrive. */
   begun(): void {
     this.#coming += 1;
   }
 
-  /** A row will not arrive. */
   passed(): void {
     this.#coming -= 1;
     this.#goWhereFull();

@@ -55,12 +55,10 @@ export class GrowingRow {
     this.#wanted = wanted;
   }
 
-  /** Null where nothing readable has come. */
   get best(): Best | null {
     return this.#best;
   }
 
-  /** Whether no further rung is needed, or can help. */
   get isDone(): boolean {
     return this.noPage !== null || (this.#best?.score ?? 0) >= ENOUGH;
   }

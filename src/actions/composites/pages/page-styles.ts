@@ -37,7 +37,6 @@ interface Rules {
   readonly touched: ReadonlySet<string>;
 }
 
-/** Every class, id and tag in a compound selector. */
 function namesIn(selector: string): readonly string[] {
   return selector.slice(0, RULE_CHARS_MAX).match(/[.#]?[a-z][\w-]*/gi) ?? [];
 }
@@ -51,7 +50,6 @@ function withoutComments(sheet: string): string {
   return [first, ...after].join(" ");
 }
 
-/** Collects rules as they are parsed. */
 class ReadRules implements Rules {
   readonly simple = new Map<string, Map<string, string>>();
   readonly touched = new Set<string>();

@@ -41,7 +41,6 @@ export function judgedText(page: PageBytes, status: number | null): JudgedPage {
   return { content, title: null, details: {}, judged: yieldOf({ content, title: null, facts, status }) };
 }
 
-/** A body as received, with its declared content type. */
 export interface PageBytes {
   readonly bytes: Uint8Array;
   readonly contentType: string;

@@ -213,7 +213,6 @@ export class PageElement extends Linked {
   }
 }
 
-/** The first element from a node on, in one direction. */
 function elementFrom(from: PageNode | null, next: "nextSibling" | "previousSibling"): PageElement | null {
   let node = from;
   while (node !== null && !(node instanceof PageElement)) node = node[next];
@@ -284,7 +283,6 @@ export function textNode(text: string): PageLeaf {
   return new PageLeaf(TEXT, text);
 }
 
-/** Elements without content. */
 export const VOID: ReadonlySet<string> = new Set(
   "area,base,br,col,command,embed,hr,img,input,keygen,link,meta,param,source,track,wbr".split(","),
 );

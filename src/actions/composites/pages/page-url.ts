@@ -24,7 +24,6 @@ export function readPageUrl(text: string, mayUsePort: PortRule = () => false): U
   return read.url;
 }
 
-/** Whether a host is one of these domains or a subdomain of one. */
 export function isBelow(hostname: string, domains: readonly string[]): boolean {
   return domains.some((domain) => hostname === domain || hostname.endsWith(`.${domain}`));
 }

@@ -102,14 +102,12 @@ export function noteAsked(
   return { spentCents, givenUpCents };
 }
 
-/** Pages that a synchronous call reads. */
 export interface PagesOrder {
   readonly urls: readonly string[];
   readonly wanted: Omit<PagesWanted, "urls">;
   /** In the order of asking. */
   readonly rungs: readonly RungSpec[];
   readonly bounds: AskBounds;
-  /** Called after each call of a rung. */
   readonly onAsked?: (rung: RungSpec, rows: readonly GrowingRow[], asked: Asked) => void;
 }
 

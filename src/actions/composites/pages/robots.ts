@@ -30,7 +30,6 @@ function spelled(text: string): string {
   return encoded.replace(/%[0-9a-f]{2}/gi, (code) => code.toUpperCase());
 }
 
-/** Collects a file's rules by the group that they belong to. */
 class Groups {
   readonly #name: string;
   /** Rules for our name, and rules for all agents. */

@@ -79,7 +79,6 @@ export function isWaiting(line: string): boolean {
 const MOUNT =
   /^<(?:app-root|my-app|ion-app|(?:div|main|section)\b[^>]*\bid=["']?(?:root|app|__next|__nuxt|__gatsby|___gatsby|svelte|application|main-app|react-root|q-app|ember-app)["'\s>])/i;
 
-/** Whether a page has an element for a script to fill. */
 export function hasMount(tags: readonly string[]): boolean {
   return tags.some((tag) => MOUNT.test(tag));
 }

@@ -8,7 +8,6 @@ import { findPeople, hopOf, ONE_OF } from "./find-people.ts";
 import { type Identifier, isWebmail } from "./identifier.ts";
 import { type Hop, type Person, readPerson } from "./person-row.ts";
 
-/** Why a person's steps ended early. */
 export type Cut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | "stopped";
 
 export interface EnrichDeps {
@@ -18,7 +17,6 @@ export interface EnrichDeps {
   readonly rows: { readonly budget: StepBudget; paid<T>(step: () => Promise<T>, instead: T): Promise<T> };
 }
 
-/** A completed step: its charge, and its call for the row. */
 interface Taken {
   readonly cents: number;
   readonly hop: Hop;
@@ -94,7 +92,6 @@ async function enrich(
   return null;
 }
 
-/** Finds the profile of a person whom the caller named. */
 async function locate(
   person: Person,
   { query, named }: Extract<Identifier, { kind: "name" }>,

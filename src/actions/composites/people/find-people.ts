@@ -13,14 +13,12 @@ export const ONE_OF = 5;
 
 export interface Found {
   readonly people: readonly Person[];
-  /** Whether the query names one person. */
   readonly person: boolean;
   /** Its `charged_cents` is what a deep job counts: nothing where no person was found. */
   readonly hop: Hop;
   readonly answer: InnerAnswer;
 }
 
-/** A step's call, as rows show it. */
 export function hopOf({ tag, action }: Pick<FindSpec, "tag" | "action">, answer: InnerAnswer, cents: number): Hop {
   const hop = { provider: tag, action, charged_cents: cents };
   if (isUnasked(answer)) return { ...hop, ok: false, latency_ms: 0, skipped: "not_configured" };

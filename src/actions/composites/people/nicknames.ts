@@ -1,7 +1,6 @@
 // First names that may be one person's (nicknames.txt), one group a line: English, German, French, Spanish, Italian and Russian usage.
 import { readFileSync } from "node:fs";
 
-/** The groups of each name. */
 export const NICKNAMES: ReadonlyMap<string, ReadonlySet<number>> = read();
 
 function read(): ReadonlyMap<string, ReadonlySet<number>> {

@@ -131,7 +131,6 @@ export class Person {
     return this.#hops.reduce((sum, hop) => sum + hop.charged_cents, 0);
   }
 
-  /** Records what the caller gave. */
   given(fields: Readonly<Partial<Record<PersonField, string>>>): void {
     this.#used = fields;
     for (const [field, value] of Object.entries(fields)) this.#set(field as PersonField, value, INPUT);
