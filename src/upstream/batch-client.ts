@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { Adapter } from "../catalog/catalog.ts";
 import { wholeWithin } from "../core/chunk-list.ts";
-import { isRecord, type Json } from "../core/json.ts";
+import { isRecord, type Json, parsedJson } from "../core/json.ts";
 import { classify } from "./classify.ts";
 import { readError } from "./dialects/error-body.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
@@ -79,13 +79,13 @@ export class BatchClient {
     if (status < 300) return answer;
     const text = await wholeWithin(answer, JSON_BYTES_MAX);
     throw new VendorFailure(
-      readableFailure(classify(status, readError(parsed(text ?? Buffer.alloc(0))), null), this.#key),
+      readableFailure(classify(status, readError(parsedJson(text?.toString() ?? "")), null), this.#key),
     );
   }
 
   async json(call: BatchCall): Promise<Json> {
     const bytes = await wholeWithin(await this.stream(call), JSON_BYTES_MAX);
-    const json = bytes === null ? null : parsed(bytes);
+    const json = bytes === null ? null : parsedJson(bytes.toString());
     if (!isRecord(json)) throw new VendorFailure(malformed("the batch API did not answer with an object"));
     return json;
   }
@@ -122,13 +122,5 @@ export class BatchClient {
     const exchange = new Exchange(listener, clocks, clock);
     exchange.send(dispatcher, request);
     return promise;
-  }
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return null;
   }
 }

@@ -1,6 +1,6 @@
 // Splits AWS's binary event stream (application/vnd.amazon.eventstream) into events, with the interface of the SSE scanner.
 import { crc32 } from "node:zlib";
-import { isRecord } from "../core/json.ts";
+import { isRecord, parsedJson } from "../core/json.ts";
 import { EventTooLarge, type OnEvent } from "./sse-scanner.ts";
 
 /** The total length, the length of the headers, and the checksum of both. */
@@ -31,17 +31,9 @@ function headersOf(bytes: Buffer): ReadonlyMap<string, string> {
   return headers;
 }
 
-function parsed(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString("utf8"));
-  } catch {
-    return null;
-  }
-}
-
 /** Unwraps events of another wire, each sent as `{"bytes": "<base64>"}`. */
 function unwrapped(payload: Buffer): Buffer {
-  const json = parsed(payload);
+  const json = parsedJson(payload.toString());
   return isRecord(json) && typeof json.bytes === "string" ? Buffer.from(json.bytes, "base64") : payload;
 }
 
@@ -107,7 +99,7 @@ export class EventstreamFrames {
     const payload = frame.subarray(headersEnd, end);
     const kind = headers.get(":message-type");
     if (kind === "exception" || kind === "error") {
-      const said = parsed(payload);
+      const said = parsedJson(payload.toString());
       const message = isRecord(said) && typeof said.message === "string" ? said.message : headers.get(":error-message");
       const type = headers.get(":exception-type") ?? headers.get(":error-code") ?? "unknown";
       return this.#onException(type, message ?? type);

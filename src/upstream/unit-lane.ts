@@ -1,5 +1,5 @@
 // The lane of a model sold by units: adapts its dialect's request, answer and events for an attempt.
-import { isRecord, type Json } from "../core/json.ts";
+import { isRecord, type Json, parsedJson } from "../core/json.ts";
 import type { AttemptFailure, Counts } from "../core/route.ts";
 import { classify } from "./classify.ts";
 import type { UpstreamBody } from "./dialects/dialect.ts";
@@ -30,12 +30,8 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
       out.end();
       return true;
     }
-    let json: unknown;
-    try {
-      json = JSON.parse(text);
-    } catch {
-      return false;
-    }
+    const json = parsedJson(text);
+    if (json === undefined) return false;
     const good = goodJson(json, dialect);
     const read = "failed" in good ? good : (dialect.event?.(good.json, asked, context) ?? null);
     if (read === null) return true;

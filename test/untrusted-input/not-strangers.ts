@@ -50,6 +50,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/money/ledger/sqlite/event-table.ts": OWN,
   "src/models/formats/responses/conversation.ts": ONE_MESSAGE,
   "src/models/formats/responses/wire.ts": ONE_MESSAGE,
+  "src/core/json.ts": ONE_MESSAGE,
   "src/upstream/batch-client.ts": ONE_MESSAGE,
   "adapters/e2b.sandbox.ts": SANDBOX_SIDE,
   "adapters/sprites.sandbox.ts": SANDBOX_SIDE,

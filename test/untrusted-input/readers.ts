@@ -25,6 +25,7 @@ function takesApart({ type, source, importKind, callee, arguments: given }: Call
   if (type === "ImportDeclaration") return importKind !== "type" && PACKAGES.test(source?.value ?? "");
   if (type === "NewExpression") return DECODERS.test(callee?.name ?? "");
   if (type !== "CallExpression") return false;
+  if (callee?.name === "parsedJson") return true;
   const method = callee?.property?.name ?? "";
   if (method === "parse") return callee?.object?.name === "JSON";
   return METHODS.has(method) || NUMBERS.test(method) || (FROM_A_PLACE.has(method) && (given?.length ?? 0) > 1);

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../../catalog/local-action.ts";
 import type { JsonObject } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { isRecord, parsedJson } from "../../core/json.ts";
 import { ZERO } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { isRecord } from "../../upstream/json-pointer.ts";
 import { answersByRules, type ConsultAnswer, type Told, type ToldAction } from "./consult-by-rules.ts";
 import { openConversation, type Said } from "./conversation.ts";
 
@@ -87,15 +87,6 @@ function schemaFor(choices: readonly Choice[]): JsonObject {
     required: ["question", "action", "params"],
     additionalProperties: false,
   };
-}
-
-function parsedObject(text: string): JsonObject | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isRecord(parsed) ? (parsed as JsonObject) : null;
-  } catch {
-    return null;
-  }
 }
 
 function toldAction(choice: Choice): ToldAction {
@@ -195,8 +186,8 @@ class Consult {
   #read({ action, params: text, question: asked }: ConsultAnswer, choices: readonly Choice[]): Advice | string | null {
     const question = asked.trim().slice(0, QUESTION_CHARS_MAX);
     const choice = choices.find((one) => idOf(one) === action);
-    const params = parsedObject(text);
-    const advice = choice === undefined || params === null ? "" : this.#checked(choice, params);
+    const params = parsedJson(text);
+    const advice = choice === undefined || !isRecord(params) ? "" : this.#checked(choice, params as JsonObject);
     if (typeof advice !== "string") return advice;
     return question === "" ? null : question;
   }

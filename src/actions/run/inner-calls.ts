@@ -12,6 +12,7 @@ import type {
   WantedSpeech,
 } from "../../catalog/local-action.ts";
 import { GatewayError, refusalIn } from "../../core/errors.ts";
+import { parsedJson, stringOf } from "../../core/json.ts";
 import { add, most, ZERO } from "../../core/money.ts";
 import type { AnswerReader, Audience, Ended, Plan } from "../../core/plan.ts";
 import type { Candidate, Leg, ToldCost } from "../../core/route.ts";
@@ -84,7 +85,8 @@ class Calls implements PlannedCalls {
       const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax });
       const answer = bodyOf(ended);
       if (answer instanceof GatewayError) return { ok: false, id, error: answer, ms };
-      return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
+      const text = stringOf(atPointer(answer, "/choices/0/message/content")) ?? "";
+      return { ok: true, id, model: ended.served?.model ?? wanted.model, json: parsedJson(text) ?? null, ms };
     });
   }
 
@@ -249,15 +251,6 @@ function answerOf(ended: Ended, plans: readonly InnerPlan[], ms: number): InnerA
   const data: unknown = JSON.parse(String(owner.frame.last(final, cost, charge, legs)));
   const isMiss = ended.reading?.miss === true;
   return { ok: true, id, action: owner.action, provider: served.provider, data, isMiss, ms };
-}
-
-function saidIn(answer: unknown): unknown {
-  const text = atPointer(answer, "/choices/0/message/content");
-  try {
-    return typeof text === "string" ? JSON.parse(text) : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Adds inner calls to the dependencies, so that our functions can call actions themselves. */

@@ -4,7 +4,8 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
-import { isRecord } from "../../core/json.ts";
+import { isRecord, parsedJson } from "../../core/json.ts";
+import { getOrMake } from "../../core/maps.ts";
 import { destinationOf, type Proxies } from "../../core/proxies.ts";
 import type { VendorAnswer } from "../read-answer.ts";
 import { failureOfKind, VendorFailure } from "../vendor-failure.ts";
@@ -58,14 +59,10 @@ function isFull({ waiting, child }: Running, who: string | null): boolean {
 }
 
 function answerIn(line: string): FromSidecar | null {
-  try {
-    const said: unknown = JSON.parse(line);
-    return isRecord(said) && typeof said.id === "number" && typeof said.status === "number"
-      ? { id: said.id, status: said.status, body: said.body }
-      : null;
-  } catch {
-    return null;
-  }
+  const said = parsedJson(line);
+  return isRecord(said) && typeof said.id === "number" && typeof said.status === "number"
+    ? { id: said.id, status: said.status, body: said.body }
+    : null;
 }
 
 export interface Asked {
@@ -226,11 +223,8 @@ export function createSidecars(clock: Clock, proxies: Proxies) {
     of({ spec, origin, isSandbox }: Adapter, key: string): Sidecar | null {
       const { sidecar: file } = spec;
       if (file === undefined || isSandbox === true || origin !== spec.origin) return null;
-      const name = `${file} ${key}`;
-      const sidecar =
-        known.get(name) ?? new Sidecar({ file, key, clock, proxy: proxies.proxyFor(destinationOf(new URL(origin))) });
-      known.set(name, sidecar);
-      return sidecar;
+      const proxy = () => proxies.proxyFor(destinationOf(new URL(origin)));
+      return getOrMake(known, `${file} ${key}`, () => new Sidecar({ file, key, clock, proxy: proxy() }));
     },
     async close(): Promise<void> {
       await Promise.all([...known.values()].map((sidecar) => sidecar.close()));

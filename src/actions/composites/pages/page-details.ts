@@ -1,4 +1,5 @@
 // Metadata of a page: its author, date, language and site, and a product's price and rating.
+import { isRecord, type Json, parsedJson } from "../../../core/json.ts";
 import type { PageElement } from "./page-tree.ts";
 import { isSaidPaid } from "./paywall-marks.ts";
 
@@ -12,15 +13,10 @@ export interface PageDetails {
   readonly rating?: { readonly value: string; readonly count?: string };
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 const FIELD_CHARS_MAX = 300;
 const FACTS_CHARS_MAX = 200_000;
 const THINGS_MAX = 50;
 const ARTICLE = /Article|Posting|Report|WebPage|Recipe|HowTo|Review/;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function plain(value: unknown): string | undefined {
   const text =
@@ -34,17 +30,9 @@ function thingsOf(document: PageElement): readonly Json[] {
   for (const script of document.querySelectorAll('script[type="application/ld+json"]')) {
     const text = script.textContent ?? "";
     if (text.length > FACTS_CHARS_MAX || things.length >= THINGS_MAX) continue;
-    try {
-      const said: unknown = JSON.parse(text);
-      const list: readonly unknown[] = Array.isArray(said) ? said : [said];
-      things.push(
-        ...list
-          .flatMap((one) => (isObject(one) && Array.isArray(one["@graph"]) ? one["@graph"] : [one]))
-          .filter(isObject),
-      );
-    } catch {
-      // Many pages have truncated or badly escaped blocks; ignore them.
-    }
+    // Many pages have truncated or badly escaped blocks.
+    for (const one of [parsedJson(text)].flat())
+      things.push(...(isRecord(one) && Array.isArray(one["@graph"]) ? one["@graph"] : [one]).filter(isRecord));
   }
   return things.slice(0, THINGS_MAX);
 }
@@ -54,15 +42,15 @@ const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : va
 
 function nameOf(value: unknown): string | undefined {
   const one = first(value);
-  return plain(isObject(one) ? one.name : one);
+  return plain(isRecord(one) ? one.name : one);
 }
 
 function priceOf(things: readonly Json[]): PageDetails["price"] {
   for (const thing of things.filter((one) => /Product/.test(typeOf(one)))) {
     const offer = first(thing.offers);
-    if (!isObject(offer)) continue;
+    if (!isRecord(offer)) continue;
     const specified = first(offer.priceSpecification);
-    const from = isObject(specified) && offer.price === undefined ? specified : offer;
+    const from = isRecord(specified) && offer.price === undefined ? specified : offer;
     const amount = plain(from.price) ?? plain(offer.lowPrice);
     const currency = plain(from.priceCurrency) ?? plain(offer.priceCurrency);
     if (amount !== undefined) return currency === undefined ? { amount } : { amount, currency };
@@ -72,7 +60,7 @@ function priceOf(things: readonly Json[]): PageDetails["price"] {
 
 function ratingOf(things: readonly Json[]): PageDetails["rating"] {
   for (const { aggregateRating } of things) {
-    if (!isObject(aggregateRating)) continue;
+    if (!isRecord(aggregateRating)) continue;
     const value = plain(aggregateRating.ratingValue);
     const count = plain(aggregateRating.reviewCount) ?? plain(aggregateRating.ratingCount);
     if (value !== undefined) return count === undefined ? { value } : { value, count };
