@@ -1,5 +1,6 @@
 // Whole answers that must match a JSON Schema: repairs near-JSON, and checks the result against the schema.
 import type { ChatWire } from "../catalog/chat-wire.ts";
+import { parsedJson } from "../core/json.ts";
 import type { AnswerCodec, ResponseFormat } from "../core/neutral.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
@@ -12,22 +13,14 @@ const TEXT_CHARS_MAX = 16 * 1024;
 
 type Schema = Extract<ResponseFormat, { readonly kind: "schema" }>;
 
-function parsed(text: string): { readonly json: unknown } | null {
-  try {
-    return { json: JSON.parse(text) };
-  } catch {
-    return null;
-  }
-}
-
 function isGood(text: string, schema: Schema): boolean {
-  const read = parsed(text);
-  return read !== null && fitsSchema(read.json, schema.schema);
+  const json = parsedJson(text);
+  return json !== undefined && fitsSchema(json, schema.schema);
 }
 
 /** Repairs a text that is not JSON into JSON that fits; null if that fails. Only objects and lists: any text could count as a string. */
 export function mended(text: string, schema: Schema): string | null {
-  if (text.length > TEXT_CHARS_MAX || parsed(text) !== null) return null;
+  if (text.length > TEXT_CHARS_MAX || parsedJson(text) !== undefined) return null;
   const made = nearlyJson(text);
   return made !== null && isGood(made, schema) ? made : null;
 }
