@@ -1,4 +1,5 @@
 // Generates a JSON value that a JSON Schema accepts, for tool arguments and structured answers.
+import { isRecord } from "../core/json.ts";
 import type { Schema } from "./ask.ts";
 import { phraseFrom, type Random, wordFrom } from "./vocabulary.ts";
 
@@ -14,10 +15,6 @@ const FORMATS: Readonly<Record<string, string>> = {
   ipv4: "192.0.2.1",
 };
 
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function numberAt(schema: Schema, name: string): number | null {
   const value = schema[name];
   return typeof value === "number" ? value : null;
@@ -29,8 +26,8 @@ function resolve(schema: Schema, root: Schema): Schema {
   for (let hops = 0; typeof at.$ref === "string" && hops < 10; hops++) {
     let target: unknown = root;
     for (const step of at.$ref.replace(/^#\/?/, "").split("/").filter(Boolean))
-      target = isSchema(target) ? target[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
-    at = isSchema(target) ? target : {};
+      target = isRecord(target) ? target[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
+    at = isRecord(target) ? target : {};
   }
   return at;
 }
@@ -39,8 +36,8 @@ function typeOf(schema: Schema): string {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type];
   const named = types.find((type) => typeof type === "string" && type.toLowerCase() !== "null") ?? types[0];
   if (typeof named === "string") return named.toLowerCase();
-  if (isSchema(schema.properties)) return "object";
-  return isSchema(schema.items) ? "array" : "string";
+  if (isRecord(schema.properties)) return "object";
+  return isRecord(schema.items) ? "array" : "string";
 }
 
 function stringOf(schema: Schema, random: Random): string {
@@ -90,7 +87,7 @@ function numberOf(schema: Schema, random: Random, whole: boolean): number {
 }
 
 function objectOf(schema: Schema, root: Schema, random: Random, depth: number): Record<string, unknown> {
-  const properties = isSchema(schema.properties) ? schema.properties : {};
+  const properties = isRecord(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
   const names = Object.keys(properties).filter((name) => depth < DEPTH_MAX || required.includes(name));
   return Object.fromEntries(names.map((name) => [name, instanceAt(properties[name], root, random, depth + 1)]));
@@ -104,7 +101,7 @@ function arrayOf(schema: Schema, root: Schema, random: Random, depth: number): u
 }
 
 function instanceAt(value: unknown, root: Schema, random: Random, depth: number): unknown {
-  if (!isSchema(value)) return wordFrom(random);
+  if (!isRecord(value)) return wordFrom(random);
   const schema = resolve(value, root);
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(schema.enum)) return schema.enum[Math.floor(random() * schema.enum.length)];
@@ -112,7 +109,7 @@ function instanceAt(value: unknown, root: Schema, random: Random, depth: number)
   const options = [schema.anyOf, schema.oneOf].find(Array.isArray);
   if (options) return instanceAt(options[depth < DEPTH_MAX ? 0 : options.length - 1], root, random, depth + 1);
   if (Array.isArray(schema.allOf))
-    return instanceAt(Object.assign({}, ...schema.allOf.filter(isSchema)), root, random, depth + 1);
+    return instanceAt(Object.assign({}, ...schema.allOf.filter(isRecord)), root, random, depth + 1);
   switch (typeOf(schema)) {
     case "object":
       return objectOf(schema, root, random, depth);

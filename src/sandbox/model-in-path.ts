@@ -1,13 +1,10 @@
 // Requests that name the model in their path; their body must not repeat it.
+import { isRecord } from "../core/json.ts";
 import { refuse } from "./dialect.ts";
 import type { Refusal } from "./refusals.ts";
 
 const PLACE = /\/(?:deployments|models?)\/([^/:]+)/;
 const STREAMS = /stream/i;
-
-function isObject(body: unknown): body is Record<string, unknown> {
-  return typeof body === "object" && body !== null && !Array.isArray(body);
-}
 
 export function modelInPath(url: URL): string | null {
   const model = PLACE.exec(url.pathname)?.[1];
@@ -16,13 +13,13 @@ export function modelInPath(url: URL): string | null {
 
 export function withPathModel(body: unknown, url: URL): unknown {
   const model = modelInPath(url);
-  if (model === null || !isObject(body)) return body;
+  if (model === null || !isRecord(body)) return body;
   return { ...body, model };
 }
 
 /** The refusal of a body that repeats what its path states; null if it does not. */
 export function pathRefusal(body: unknown, url: URL, alsoInPath: readonly string[]): Refusal | null {
-  if (modelInPath(url) === null || !isObject(body)) return null;
+  if (modelInPath(url) === null || !isRecord(body)) return null;
   const twice = ["model", ...alsoInPath].find((field) => body[field] !== undefined);
   return twice === undefined ? null : refuse(twice, "Extra inputs are not permitted");
 }

@@ -2,30 +2,29 @@
 import type { Clock } from "../core/clock.ts";
 import type { Conduct } from "./faults.ts";
 
-export interface ScriptedFaults {
-  /** Whether the fault applies to this attempt. Once a second attempt has passed, the conversation starts over. */
-  applies(conversation: string, when: Conduct["when"]): boolean;
-  reset(): void;
-}
-
 const CONVERSATIONS_MAX = 10_000;
 
-export function createScriptedFaults(clock: Clock): ScriptedFaults {
-  const firstAtMs = new Map<string, number>();
-  const remember = (conversation: string) => {
-    const oldest = firstAtMs.keys().next();
-    if (firstAtMs.size >= CONVERSATIONS_MAX && !oldest.done) firstAtMs.delete(oldest.value);
-    firstAtMs.set(conversation, clock.elapsedMs());
+export class ScriptedFaults {
+  readonly #clock: Clock;
+  readonly #firstAtMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether the fault applies to this attempt. Once a second attempt has passed, the conversation starts over. */
+  applies(conversation: string, when: Conduct["when"]): boolean {
+    if (when === "always") return true;
+    const seenAtMs = this.#firstAtMs.get(conversation);
+    if (seenAtMs !== undefined)
+      return when === "once" ? !this.#firstAtMs.delete(conversation) : this.#clock.elapsedMs() < seenAtMs + when.forMs;
+    const oldest = this.#firstAtMs.keys().next();
+    if (this.#firstAtMs.size >= CONVERSATIONS_MAX && !oldest.done) this.#firstAtMs.delete(oldest.value);
+    this.#firstAtMs.set(conversation, this.#clock.elapsedMs());
     return true;
-  };
-  return {
-    applies(conversation, when) {
-      if (when === "always") return true;
-      const seenAtMs = firstAtMs.get(conversation);
-      if (seenAtMs === undefined) return remember(conversation);
-      if (when === "once") return !firstAtMs.delete(conversation);
-      return clock.elapsedMs() < seenAtMs + when.forMs;
-    },
-    reset: () => firstAtMs.clear(),
-  };
+  }
+
+  reset(): void {
+    this.#firstAtMs.clear();
+  }
 }

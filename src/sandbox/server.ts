@@ -16,8 +16,8 @@ import { guide } from "./guide.ts";
 import { createMachineRoom, isSessionArrival, type MachineRoom, sessionScenarioOf } from "./machines.ts";
 import { refusalStatus } from "./refusals.ts";
 import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
-import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
-import { createStandIns, type StandIns } from "./stand-ins.ts";
+import { ScriptedFaults } from "./scripted-faults.ts";
+import { StandIns } from "./stand-ins.ts";
 import { converse, holdSession } from "./web-socket.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
@@ -263,11 +263,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     sockets: options.sockets ?? [],
     clock,
     callLog,
-    scriptedFaults: createScriptedFaults(clock),
+    scriptedFaults: new ScriptedFaults(clock),
     vendors,
     memory: new ActionMemory(() => clock.epochMs()),
     machines: createMachineRoom(),
-    standIns: createStandIns(),
+    standIns: new StandIns(),
   };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {

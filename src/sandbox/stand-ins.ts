@@ -1,21 +1,14 @@
 // Loads vendors' stand-ins from their files, each at the first request for it.
+
 import type { StandInFile } from "../catalog/catalog.ts";
+import { isRecord } from "../core/json.ts";
 import type { Vendor } from "./action-vendors.ts";
 import type { StandIn } from "./stand-in.ts";
 
 /** A text describes a fault in the file; the vendor then answers with it. */
 export type ReadStandIn = StandIn | string;
 
-export interface StandIns {
-  /** A reloaded catalog has new file objects, so changed stand-ins are read again. */
-  of(vendor: Vendor | undefined): Promise<ReadStandIn>;
-}
-
 const NONE: StandIn = {};
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
 
 function problemIn(value: unknown, { spec }: Vendor): string | null {
   if (!isRecord(value)) return "has no default export made by defineStandIn";
@@ -41,15 +34,15 @@ async function read(file: StandInFile, vendor: Vendor): Promise<ReadStandIn> {
   }
 }
 
-export function createStandIns(): StandIns {
-  const known = new WeakMap<StandInFile, Promise<ReadStandIn>>();
-  return {
-    async of(vendor) {
-      const file = vendor?.standIn ?? null;
-      if (vendor === undefined || file === null) return NONE;
-      const reading = known.get(file) ?? read(file, vendor);
-      known.set(file, reading);
-      return reading;
-    },
-  };
+/** A reloaded catalog has new file objects, so changed stand-ins are read again. */
+export class StandIns {
+  readonly #known = new WeakMap<StandInFile, Promise<ReadStandIn>>();
+
+  async of(vendor: Vendor | undefined): Promise<ReadStandIn> {
+    const file = vendor?.standIn ?? null;
+    if (vendor === undefined || file === null) return NONE;
+    const reading = this.#known.get(file) ?? read(file, vendor);
+    this.#known.set(file, reading);
+    return reading;
+  }
 }

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
-import { createStandIns } from "../../src/sandbox/stand-ins.ts";
+import { StandIns } from "../../src/sandbox/stand-ins.ts";
 import { folderForTest } from "../support/for-file.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { json } from "./action-stand-ins.ts";
@@ -19,7 +19,7 @@ describe("a stand-in that is shipped", () => {
   it("there are many", () => expect(played.length).toBeGreaterThan(20));
 
   it.each(played)("%s can be read, and plays what its adapter has", async (_, vendor) => {
-    expect(await createStandIns().of(vendor)).toBeTypeOf("object");
+    expect(await new StandIns().of(vendor)).toBeTypeOf("object");
   });
 
   it("there is one for every vendor of machines", () => {

@@ -1,6 +1,5 @@
 // Tools in a request that the gateway runs for the model, in any format: catalog actions.
 import { z } from "zod";
-import type { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import type { HostedTool } from "../../core/neutral.ts";
@@ -53,17 +52,17 @@ function domainsIn(list: unknown, param: string): readonly string[] {
   return domains;
 }
 
-/** The domains that a hosted tool may search. */
-export function domainsOf(
-  allowed: readonly [unknown, string],
-  blocked: readonly [unknown, string],
-): Pick<WantedHosted, "domains" | "without"> {
-  return { domains: domainsIn(...allowed), without: domainsIn(...blocked) };
-}
-
-/** Two hosted tools of one kind would have two limits under one name. */
-export function secondHosted(param: string, tool: HostedTool): GatewayError {
-  return schemaError([{ path: param, message: `must not be a second ${tool}` }]);
+/** Adds a hosted tool to those of a request. Two of one kind would have two limits under one name. */
+export function addHosted(
+  hosted: WantedHosted[],
+  of: Pick<WantedHosted, "param" | "tool"> & Partial<WantedHosted>,
+  lists: readonly [fields: Json, at: string, allowed: string | null, blocked: string],
+): void {
+  if (hosted.some(({ tool }) => tool === of.tool))
+    throw schemaError([{ path: of.param, message: `must not be a second ${of.tool}` }]);
+  const [fields, at, allowed, blocked] = lists;
+  const domains = allowed === null ? [] : domainsIn(fields[allowed], `${at}.${allowed}`);
+  hosted.push({ callsMax: null, domains, without: domainsIn(fields[blocked], `${at}.${blocked}`), ...of });
 }
 
 /** The limit of calls in the field `param`; null: none. */

@@ -3,7 +3,7 @@ import type { PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
-import { domainsOf, type Hosts, readActions, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { addHosted, type Hosts, readActions, type WantedHosted } from "../action-tools.ts";
 import { readBody } from "../check-fields.ts";
 import { type Field, fieldFor } from "../field-table.ts";
 import { type KnownBody, unknownField } from "../known-fields.ts";
@@ -61,12 +61,11 @@ function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] {
       if (!isRecord(asked)) continue;
       const param = `tools.${at}.${name}`;
       if (!hosts(kind)) throw new GatewayError("unsupported_field", { param, detail: SERVER_TOOLS });
-      if (found.some((one) => one.tool === kind)) throw secondHosted(param, kind);
       const { excludeDomains, exclude_domains: without = excludeDomains, ...rest } = asked;
       const [unknown] = Object.keys(rest);
       if (unknown !== undefined) throw unknownField(`${param}.${unknown}`);
-      const domains = domainsOf([null, ""], [without, `${param}.excludeDomains`]);
-      found.push({ param, tool: kind, callsMax: null, ...domains });
+      const excludeOnly = [{ excludeDomains: without }, param, null, "excludeDomains"] as const;
+      addHosted(found, { param, tool: kind }, excludeOnly);
     }
   }
   return found;

@@ -1,19 +1,11 @@
 // Reads a request in the messages format: validates the fields that matter here and refuses those that change the price.
 import type { PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { isRecord, type Json, wordOf } from "../../../core/json.ts";
+import { isRecord, type Json, listOf, wordOf } from "../../../core/json.ts";
 import { keysIn } from "../../../core/json-bytes.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
-import {
-  callsAt,
-  domainsOf,
-  HOSTS_NOTHING,
-  type Hosts,
-  readActions,
-  secondHosted,
-  type WantedHosted,
-} from "../action-tools.ts";
+import { addHosted, callsAt, HOSTS_NOTHING, type Hosts, readActions, type WantedHosted } from "../action-tools.ts";
 import { readBody } from "../check-fields.ts";
 import type { KnownBody } from "../known-fields.ts";
 import type { ModelRequest } from "../model-request.ts";
@@ -33,21 +25,14 @@ const TYPES: ReadonlySet<string> = new Set(HOSTED_TYPES);
 /** The hosted tools of a body. Throws if the gateway cannot serve one. */
 function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] {
   const found: WantedHosted[] = [];
-  for (const [at, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+  for (const [at, tool] of listOf(tools).entries()) {
     const type = isRecord(tool) ? wordOf(tool.type) : "";
     if (!isRecord(tool) || !TYPES.has(type)) continue;
     const kind = type.startsWith("web_search") ? "web_search" : "web_fetch";
-    if (!hosts(kind)) {
-      const param = `tools.${at}.type`;
-      throw new GatewayError("unsupported_field", { param, detail: SERVER_TOOLS });
-    }
     const param = `tools.${at}`;
-    if (found.some((one) => one.tool === kind)) throw secondHosted(param, kind);
-    const domains = domainsOf(
-      [tool.allowed_domains, `${param}.allowed_domains`],
-      [tool.blocked_domains, `${param}.blocked_domains`],
-    );
-    found.push({ param, tool: kind, callsMax: callsAt(tool.max_uses, `${param}.max_uses`), ...domains });
+    if (!hosts(kind)) throw new GatewayError("unsupported_field", { param: `${param}.type`, detail: SERVER_TOOLS });
+    const callsMax = callsAt(tool.max_uses, `${param}.max_uses`);
+    addHosted(found, { param, tool: kind, callsMax }, [tool, param, "allowed_domains", "blocked_domains"]);
   }
   return found;
 }

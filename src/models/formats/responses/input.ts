@@ -2,7 +2,7 @@
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
-import { domainsOf, HOSTS_NOTHING, type Hosts, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { addHosted, HOSTS_NOTHING, type Hosts, type WantedHosted } from "../action-tools.ts";
 import { invalid } from "../parse-json.ts";
 import { summaryMessage } from "./compaction.ts";
 
@@ -88,24 +88,15 @@ class Plainer {
     // Without live web access, the caller means an index that only the vendor has.
     const isSearch = SEARCH.test(wordOf(tool.type)) && tool.external_web_access !== false;
     if (!isSearch || !this.#searches()) return false;
-    if (this.hosted.length > 0) throw secondHosted(param, "web_search");
-    this.#search(tool, param);
+    const filters = isRecord(tool.filters) ? tool.filters : {};
+    const lists = [filters, `${param}.filters`, "allowed_domains", "blocked_domains"] as const;
+    addHosted(this.hosted, { param, tool: "web_search" }, lists);
     return true;
   }
 
   #searches(): boolean {
     this.#hasSearch ??= this.#hosts("web_search");
     return this.#hasSearch;
-  }
-
-  #search(tool: Json, param: string): void {
-    const filters = isRecord(tool.filters) ? tool.filters : {};
-    const at = `${param}.filters`;
-    const domains = domainsOf(
-      [filters.allowed_domains, `${at}.allowed_domains`],
-      [filters.blocked_domains, `${at}.blocked_domains`],
-    );
-    this.hosted.push({ param, tool: "web_search", callsMax: null, ...domains });
   }
 
   tools(tools: unknown): unknown {
