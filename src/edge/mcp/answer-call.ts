@@ -2,13 +2,14 @@
 
 import { createHash } from "node:crypto";
 import type { CallToolResult, ClientCapabilities, InputRequiredResult } from "@modelcontextprotocol/server";
-import { type Clock, pause } from "../../core/clock.ts";
+import { pause } from "../../core/clock.ts";
 import { readFields } from "../../core/field-issues.ts";
 import { isRecord } from "../../core/json.ts";
 import type { KeptAnswer } from "../serve/kept-reply.ts";
-import type { CallInside, InnerCaller } from "./inner-http.ts";
+import type { InnerCaller } from "./inner-http.ts";
 import type { Leftovers } from "./leftovers.ts";
 import { continued, failed, resultOf, wrongArguments } from "./results.ts";
+import type { McpDeps } from "./server.ts";
 import type { Tool } from "./tools.ts";
 
 const QUESTION = "purchase";
@@ -100,10 +101,7 @@ export interface ToolCall {
   readonly onProgress: ((done: number, total: number | null, message: string) => Promise<void>) | null;
 }
 
-export interface AnswerDeps {
-  readonly callInside: CallInside;
-  readonly clock: Clock;
-}
+type AnswerDeps = Pick<McpDeps, "callInside" | "clock">;
 
 interface JobState {
   readonly isOver: boolean;

@@ -1,6 +1,8 @@
 // The content of the pages for people. Their rendering is passed in, so nothing here depends on HTML.
+
 import type { KeyLimits } from "../../core/account-rows.ts";
 import type { Linked } from "./identities.ts";
+import type { OpenIdProvider } from "./openid-provider.ts";
 
 /** One option for what a client may call, as a person reads it: "models and search". */
 export interface Choice extends Pick<KeyLimits, "services" | "models"> {
@@ -32,9 +34,7 @@ export interface ConsentPage {
 }
 
 /** The operator's OpenID provider, where there is one. */
-export interface ProviderShown {
-  readonly host: string;
-}
+type ProviderShown = Pick<OpenIdProvider, "host">;
 
 export interface Pages {
   signIn(page: {

@@ -14,7 +14,7 @@ import type { Figures } from "../../platform/observe/figures.ts";
 import { actionDetails, modelDetails, tierDetails } from "./catalog-details.ts";
 import { comparison, measuredIn } from "./catalog-models.ts";
 import { catalogPage, entryPage, PAGE_HEADERS, type Site } from "./catalog-page.ts";
-import { type Asked, catalogView, categorySizes, foundFor, SECTIONS, type ViewParts } from "./catalog-view.ts";
+import { type Asked, catalogView, foundFor, SECTIONS, type ViewParts } from "./catalog-view.ts";
 import { tiersShown } from "./tiers-shown.ts";
 
 export interface CatalogPageParts extends DailyCatalog {
@@ -93,8 +93,7 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
           search: (words, max) => search(EVERYBODY, words, max),
         };
         const view = await inSlices(catalogView(parts, asked, await foundFor(parts, asked)));
-        const around = { categories: categorySizes(parts), actions, models: catalog.listed(EVERYBODY), site: site() };
-        return catalogPage(view, asked, around);
+        return catalogPage(view, asked, parts, site());
       },
     };
   }

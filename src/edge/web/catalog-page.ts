@@ -1,8 +1,9 @@
 // The catalog for people, as HTML: the page around a view, and around an entry's details. The script is optional and only makes it faster
 // to use.
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
+import { EVERYBODY } from "../../catalog/catalog.ts";
 import type { Sold } from "./catalog-models.ts";
-import { type Asked, titleOf, type View } from "./catalog-view.ts";
+import { type Asked, categorySizes, titleOf, type View, type ViewParts } from "./catalog-view.ts";
 import { type Html, html, type Put } from "./html.ts";
 import { withQuery } from "./kit/ask.ts";
 import { CATALOG_SCRIPT } from "./kit/assets.ts";
@@ -60,11 +61,8 @@ interface Frame {
 
 function shell({ title, description, head, links, main }: Frame): string {
   const list = Object.entries(links).map(([name, href]) => html`<li><a href="${href}">${name}</a></li>`);
-  return documentText({
-    title,
-    scripts: [CATALOG_SCRIPT.href],
-    head: html`<meta name="description" content="${description}">\n<link rel="stylesheet" href="/assets/logos.css">\n`,
-    body: html`<body class="catalog">
+  const about = html`<meta name="description" content="${description}">\n<link rel="stylesheet" href="/assets/logos.css">\n`;
+  const body = html`<body class="catalog">
 <header class="wide">
 <a class="brand" href="/catalog"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a>
 <h1>${title}</h1>
@@ -73,21 +71,13 @@ ${head}
 </header>
 ${main}
 <footer class="wide"><p>Prices of actions are in US cents per call; fractions of a cent are real. <span class="keys"><kbd>/</kbd> search, <kbd>Esc</kbd> clear, <kbd>↑</kbd> <kbd>↓</kbd> move, <kbd>Enter</kbd> open.</span></p></footer>
-</body>`,
-  });
-}
-
-interface Around {
-  /** All sections, with their sizes. */
-  readonly categories: ReadonlyMap<string, number>;
-  readonly actions: readonly CatalogAction[];
-  readonly models: readonly Sold[];
-  readonly site: Site;
+</body>`;
+  return documentText(title, [CATALOG_SCRIPT.href], about, body);
 }
 
 /** The page with a view in it. */
-export function catalogPage({ body, count }: View, asked: Asked, around: Around): string {
-  const { categories, actions, models, site } = around;
+export function catalogPage({ body, count }: View, asked: Asked, parts: ViewParts, site: Site): string {
+  const [categories, models, { actions }] = [categorySizes(parts), parts.catalog.listed(EVERYBODY), parts];
   const chips = ["", ...categories.keys()].map((id) => {
     const query = { q: asked.words, category: id, configured: asked.configuredOnly ? "1" : "" };
     const size = id === "" ? "" : html` <small>${categories.get(id) ?? 0}</small>`;

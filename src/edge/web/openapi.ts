@@ -7,13 +7,6 @@ import { eachOf } from "../../core/slices.ts";
 import { COMPONENTS, MAX_COST, OTHER_PATHS, RESPONSES } from "./openapi-parts.ts";
 import { dollars } from "./words.ts";
 
-export interface OpenApiParts {
-  /** Our public URL, without a trailing slash. */
-  readonly publicUrl: string;
-  /** The recipient of payments without a key; null: calls need a key. */
-  readonly payTo: string | null;
-}
-
 /** The params of an action with the fields that every call may have. */
 export function bodySchema(params: JsonSchema): JsonSchema {
   const branches = (["anyOf", "oneOf"] as const).flatMap((choice) => {
@@ -63,8 +56,8 @@ const GUIDANCE =
   "retry safe. Answers are {ok, data, charged_cents, balance_remaining_cents, transaction_id}; errors have ok false, a stable " +
   "error code and a hint. More: /llms.txt.";
 
-/** The document for everything that can be called today. */
-export function* openApiDocument(actions: readonly CatalogAction[], { publicUrl, payTo }: OpenApiParts) {
+/** The document for everything that can be called today. `payTo`: the recipient of payments without a key; null: calls need a key. */
+export function* openApiDocument(actions: readonly CatalogAction[], publicUrl: string, payTo: string | null) {
   const fixed = actions.filter(({ facts }) => facts.price.mode === "fixed");
   const paths = yield* eachOf(
     fixed,

@@ -96,7 +96,7 @@ export function webEndpoints(parts: CatalogPageParts): readonly Endpoint[] {
     },
     { ...open("/"), answer: () => ({ status: 303, body: "", headers: { location: "/catalog" } }) },
     page("/openapi.json", function* (actions) {
-      const document = yield* openApiDocument(actions, { publicUrl: publicUrl(), payTo });
+      const document = yield* openApiDocument(actions, publicUrl(), payTo);
       return readyAnswer(yield* jsonOf(document), "application/json");
     }),
     // Without payments there is no such document.

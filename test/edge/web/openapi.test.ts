@@ -88,7 +88,7 @@ describe("openapi.json", () => {
   });
 
   test("says which protocol pays without a key once there is an address to pay to, and only for what costs something", async () => {
-    const paid = atOnce(openApiDocument(actions, { publicUrl: "https://gate.example", payTo: "0x1234" }));
+    const paid = atOnce(openApiDocument(actions, "https://gate.example", "0x1234"));
     const { errors } = await new Validator().validate(paid as unknown as SpecData);
     expect(errors ?? []).toEqual([]);
     const paths: Document["paths"] = JSON.parse(JSON.stringify(paid.paths));

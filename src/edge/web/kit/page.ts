@@ -71,15 +71,8 @@ function crumbs({ places = {}, here, isBelow }: Shell): Html | string {
   return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="${place[1]}">${place[0]}</a> /</nav>`;
 }
 
-export interface Document {
-  readonly title: string;
-  readonly scripts: readonly string[];
-  readonly head: Html | string;
-  readonly body: Html;
-}
-
-/** A whole document, with the icon, the font and the stylesheet of all pages. */
-export function documentText({ title, scripts, head, body }: Document): string {
+/** A whole document, with the icon, the font and the stylesheet of all pages. `head`: further elements of it. */
+export function documentText(title: string, scripts: readonly string[], head: Html | string, body: Html): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -106,15 +99,11 @@ ${crumbs(shell)}<h1>${shell.title}</h1>
 ${body}
 </main>`;
   const isBare = Object.keys(shell.places ?? {}).length === 0;
-  return documentText({
-    title: shell.title,
-    scripts: [SCRIPT.href, ...(shell.scripts ?? [])],
-    head: again,
-    body: html`<body>
+  const page = html`<body>
 <a class="skip" href="#main">Skip to content</a>
 ${isBare ? main : html`<div class="frame">${sidebar(shell)}${main}</div>`}
-</body>`,
-  });
+</body>`;
+  return documentText(shell.title, [SCRIPT.href, ...(shell.scripts ?? [])], again, page);
 }
 
 export function pageAnswer(shell: Shell, body: Html, status = 200): Answer {
