@@ -2,6 +2,18 @@
 import type { Nano } from "./money.ts";
 import type { TokenUsage, ToldCost } from "./route.ts";
 
+/** The part of a list to read; no cursor: its beginning. */
+export interface Paged {
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+/** A part of a list, and the cursor of the next one; null: this is the last. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly next: string | null;
+}
+
 export type AccountKind = "personal" | "business" | "sandbox";
 export type CeilingPeriod = "day" | "week" | "month";
 /** The period of a window; a run's window has none: it counts from the run's first call to its last. */
@@ -61,18 +73,11 @@ export interface RotatedKey extends KeyRow {
   readonly formerHash: string;
 }
 
-export interface NewKey extends KeyLimits {
-  readonly keyId: string;
+export interface NewKey extends KeyLimits, Pick<KeyRow, "keyId" | "hint" | "label" | "externalId"> {
   readonly secretHash: string;
-  readonly hint: string;
-  readonly label: string;
-  readonly externalId: string | null;
 }
 
-export interface NewAccount extends AccountLimits {
-  readonly accountId: string;
-  readonly name: string;
-  readonly kind: AccountKind;
+export interface NewAccount extends AccountLimits, Pick<AccountRow, "accountId" | "name" | "kind"> {
   readonly creditNano: Nano;
   readonly primaryKey: NewKey;
 }
@@ -117,10 +122,7 @@ export interface ScopeOfPeriod {
   readonly period: WindowPeriod;
 }
 
-export interface PeriodSums {
-  readonly spentNano: Nano;
-  readonly heldNano: Nano;
-  readonly absorbedNano: Nano;
+export interface PeriodSums extends Pick<AccountRow, "spentNano" | "heldNano" | "absorbedNano"> {
   readonly resetsAtMs: number;
 }
 
@@ -205,18 +207,13 @@ export interface PostingRow {
   readonly legs: readonly PostedLeg[];
 }
 
-export interface PostingQuery {
+export interface PostingQuery extends Paged {
   readonly accountId: string;
   /** Only this key's. */
   readonly keyId: string | null;
-  readonly limit: number;
-  readonly cursor: string | null;
 }
 
-export interface PostingPage {
-  readonly rows: readonly PostingRow[];
-  readonly next: string | null;
-}
+export type PostingPage = Page<PostingRow>;
 
 export type TopUpOutcome =
   | { readonly outcome: "credited" | "exists"; readonly balanceNano: Nano }

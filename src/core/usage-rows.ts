@@ -1,5 +1,5 @@
 // Usage reports over all postings: queries and rows.
-import type { PostingPage } from "./account-rows.ts";
+import type { Page, Paged, PostingPage } from "./account-rows.ts";
 
 export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag" | "group" | "run";
 
@@ -26,7 +26,7 @@ export const NO_FILTERS: PostingFilters = {
   toMs: null,
 };
 
-export interface UsageQuery extends PostingFilters {
+export interface UsageQuery extends PostingFilters, Paged {
   readonly by: readonly UsageField[];
   /** Charges, or additions to balances (credit and refunds). */
   readonly kind: "charged" | "credited";
@@ -38,8 +38,6 @@ export interface UsageQuery extends PostingFilters {
   readonly only?: readonly string[];
   /** Only the largest sums, without further pages; default: rows in the order of their groups. */
   readonly largestFirst?: boolean;
-  readonly limit: number;
-  readonly cursor: string | null;
 }
 
 /** Sums over postings. Amounts are whole nano-USD as text, because totals may exceed exact numbers. */
@@ -63,25 +61,19 @@ export interface TooWide {
   readonly tooWide: string;
 }
 
-export interface UsagePage {
-  readonly rows: readonly UsageRow[];
-  readonly next: string | null;
+export interface UsagePage extends Page<UsageRow> {
   /** For reports by tag: sums may be too small, because some tags were counted among a day's further tags. */
   readonly mayLackTags: boolean;
 }
 
-export interface PostingSearch extends PostingFilters {
+export interface PostingSearch extends PostingFilters, Paged {
   readonly kind: "charged" | "credited" | null;
-  readonly limit: number;
-  readonly cursor: string | null;
 }
 
 /** The charges of some runs of an account, oldest first. */
-export interface RunPostingQuery {
+export interface RunPostingQuery extends Paged {
   readonly accountId: string;
   readonly runIds: readonly string[];
-  readonly limit: number;
-  readonly cursor: string | null;
 }
 
 /** Reports over the books, beside running calls. */
@@ -123,16 +115,14 @@ export interface FailedCall {
   }[];
 }
 
-export interface FailedCallSearch extends PostingFilters {
+export interface FailedCallSearch extends PostingFilters, Paged {
   /** Null: either. */
   readonly status: FailedCall["status"] | null;
   /** Only the call with this id. */
   readonly requestId?: string;
-  readonly limit: number;
-  readonly cursor: string | null;
 }
 
 export interface FailedCalls {
   /** Newest first. */
-  find(search: FailedCallSearch): Promise<{ readonly rows: readonly FailedCall[]; readonly next: string | null }>;
+  find(search: FailedCallSearch): Promise<Page<FailedCall>>;
 }

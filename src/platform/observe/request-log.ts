@@ -16,11 +16,7 @@ const OPEN_MAX = 256;
 export const LOGGED_BYTES_MAX = 256 * 1024;
 
 /** The stored part of a call. A text is null if it was too long, missing, or could not be redacted. */
-export interface LoggedCall {
-  readonly at: string;
-  readonly transactionId: string;
-  readonly requestId: string;
-  readonly accountId: string;
+export interface LoggedCall extends LoggedName {
   readonly keyId: string;
   readonly path: string;
   readonly asked: string | null;

@@ -1,4 +1,5 @@
 // Everything stored that is not money: jobs, files, ownership of vendor ids, stored answers. One small interface.
+import type { Page } from "../../core/account-rows.ts";
 
 export interface StoredRecord {
   readonly kind: string;
@@ -52,7 +53,4 @@ export interface Records {
   sweep(countMax: number): Promise<number>;
 }
 
-export interface RecordPage {
-  readonly rows: readonly StoredRecord[];
-  readonly next: string | null;
-}
+export type RecordPage = Page<StoredRecord>;

@@ -1,9 +1,10 @@
 // The messages between a process and the storage thread, local or over a socket. Batches and answers are JSON text, which is the cheapest
 // to transfer.
 import type { Sharing } from "./open-database.ts";
+import type { StoreTime } from "./sqlite-unit.ts";
 
 /** The start options of the thread. */
-export interface ThreadStart {
+export interface ThreadStart extends StoreTime {
   readonly file: string;
   readonly sharing: Sharing;
   /** Unit name to the URL of the file that exports `openUnit`. */
@@ -11,16 +12,12 @@ export interface ThreadStart {
   readonly disk: { readonly freeBytesMin: number; readonly ballastBytes: number };
   /** The socket path for other processes of this machine; null: none. */
   readonly socket: string | null;
-  readonly epochMs: number;
-  readonly elapsedMs: number;
 }
 
 /** A batch: the gateway's clock, then alternating operation numbers and arguments. */
-export interface Batch {
+export interface Batch extends StoreTime {
   /** Answer only once it is on disk. A process has one such batch at a time, and may send others meanwhile. */
   readonly isLate?: boolean;
-  readonly epochMs: number;
-  readonly elapsedMs: number;
   readonly calls: readonly unknown[];
 }
 
