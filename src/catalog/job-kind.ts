@@ -4,7 +4,7 @@ import type { PostedLeg } from "../core/account-rows.ts";
 import type { Nano } from "../core/money.ts";
 import type { Payer } from "../core/plan.ts";
 import type { TokenUsage } from "../core/route.ts";
-import type { InnerCalls, InnerModels } from "./local-action.ts";
+import type { InnerCalls, InnerModels, LocalCall } from "./local-action.ts";
 
 /** How a job ends. A job that failed by its own fault is not charged. */
 export interface JobEnd {
@@ -75,9 +75,10 @@ export interface JobPart extends InnerCalls, InnerModels {
  * and that the key and account may pay; otherwise it rejects with LeaseLost or NoLongerPaid. A runner that lost the lease stops there,
  * unpaid.
  */
-export interface RunningJob extends InnerCalls, InnerModels {
-  readonly id: string;
-  readonly payer: Payer;
+export interface RunningJob
+  extends InnerCalls,
+    InnerModels,
+    Pick<LocalCall, "id" | "payer" | "sandboxFault" | "spend"> {
   /** What the launch passed on. */
   readonly start: unknown;
   /** The progress last saved, here or in a previous process; null if none was. */
@@ -86,9 +87,7 @@ export interface RunningJob extends InnerCalls, InnerModels {
   readonly signal: AbortSignal;
   /** When the payer cancelled it; null if not cancelled. */
   readonly cancelledAtMs: number | null;
-  readonly sandboxFault: string | null;
   readonly holding: Holding;
-  readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /** For parts that run concurrently, each saved when it is done. */
   part(): JobPart;
   /** Saves the progress; the payer sees its `done`, `total` and `spentCents`. Rejects with LeaseLost if another process runs the job. */

@@ -2,45 +2,27 @@
 
 import { usdPerMillionText } from "../core/money.ts";
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { Audience, Catalog, SoldEmbedding, SoldModel } from "./catalog.ts";
+import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel } from "./catalog.ts";
 import { type TierPriceRow, timeText } from "./price-answers.ts";
 import { unitPriceText } from "./unit-price.ts";
 
 /** A row of the price list; prices are decimal strings in USD per million tokens. */
-export interface PriceRow {
-  readonly model: string;
-  readonly input: string;
-  readonly cached: string;
-  readonly output: string;
-  readonly contextTokens: number;
-  /** Prices for longer prompts. */
-  readonly steps: readonly { readonly promptTokens: number; readonly input: string; readonly output: string }[];
-  /** Prices at other hours of the day, UTC. */
-  readonly hours: readonly {
-    readonly from: string;
-    readonly until: string;
-    readonly input: string;
-    readonly output: string;
-  }[];
-  readonly since: string;
-  /** The configured adapters that serve it, in order of use. */
-  readonly providers: readonly string[];
-  /** Configured adapters that cost more than the sale price: they do not serve it. */
-  readonly tooDear: readonly string[];
-}
+export type PriceRow = ReturnType<typeof rowOf>;
 
-function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldEmbedding): PriceRow {
+function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldEmbedding) {
   return {
     model: slug,
     input: usdPerMillionText(sale.input),
     cached: usdPerMillionText(sale.cacheRead),
     output: usdPerMillionText(sale.output),
     contextTokens,
+    /** Prices for longer prompts. */
     steps: sale.steps.map((step) => ({
       promptTokens: step.promptTokens,
       input: usdPerMillionText(step.input),
       output: usdPerMillionText(step.output),
     })),
+    /** Prices at other hours of the day, UTC. */
     hours: sale.hours.map(({ fromMinute, untilMinute, price }) => ({
       from: timeText(fromMinute),
       until: timeText(untilMinute),
@@ -48,7 +30,9 @@ function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldE
       output: usdPerMillionText(price.output),
     })),
     since: sale.since,
+    /** The configured adapters that serve it, in order of use. */
     providers: offers.map((offer) => offer.adapter.id),
+    /** Configured adapters that cost more than the sale price: they do not serve it. */
     tooDear,
   };
 }
@@ -85,20 +69,16 @@ export function tierPriceLines({ price_max, candidates, ...row }: TierPriceRow):
 }
 
 /** A row of the unit price list; prices are decimal strings in USD, by unit. */
-export interface UnitPriceRow {
-  readonly model: string;
-  readonly kind: string;
-  readonly usd: Readonly<Record<string, string>>;
-  readonly since: string;
-  readonly providers: readonly string[];
+export type UnitPriceRow = ReturnType<typeof unitRowOf>;
+
+function unitRowOf({ slug, kind, sale, offers }: SoldUnitModel) {
+  const providers = offers.map(({ adapter }) => adapter.id);
+  return { model: slug, kind, usd: unitPriceText(sale), since: sale.since, providers };
 }
 
 /** Every model priced by units with today's sale price, by slug. */
 export function unitPriceRows(catalog: Catalog, audience: Audience): Steps<readonly UnitPriceRow[]> {
-  return eachOf(catalog.unitModels(audience), ({ slug, kind, sale, offers }) => {
-    const providers = offers.map(({ adapter }) => adapter.id);
-    return { model: slug, kind, usd: unitPriceText(sale), since: sale.since, providers };
-  });
+  return eachOf(catalog.unitModels(audience), unitRowOf);
 }
 
 export const UNIT_PRICE_TITLE = "Sale prices by units, in USD";

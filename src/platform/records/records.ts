@@ -14,11 +14,7 @@ export interface StoredRecord {
   readonly expiresAtMs: number | null;
 }
 
-export interface PutRecord {
-  readonly kind: string;
-  readonly id: string;
-  readonly payer: string | null;
-  readonly value: string;
+export interface PutRecord extends Pick<StoredRecord, "kind" | "id" | "payer" | "value"> {
   readonly ttlMs: number | null;
   /** Puts only if the stored version equals this; 0: only if there is none. Null: unconditionally. */
   readonly ifVersion: number | null;
