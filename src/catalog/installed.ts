@@ -6,21 +6,7 @@ import { byFirstPrice, tierModels } from "./price-answers.ts";
 import { SESSION_ACTIONS } from "./session.ts";
 import { variablesOf } from "./variables.ts";
 
-export interface InstalledProvider {
-  readonly id: string;
-  readonly name: string;
-  readonly on: boolean;
-  /** All variables that must be set to enable it; empty if no variable can. */
-  readonly variables: readonly string[];
-  /** The address variable that also enables it, if the operator can self-host it; null otherwise. */
-  readonly self_hosted_by: string | null;
-  /** What the gateway still needs for it; null if nothing. */
-  readonly waits_for: string | null;
-  readonly sells_models: boolean;
-  /** Accepts any model as `<id>/<model>`. */
-  readonly serves_any: boolean;
-  readonly actions: number;
-}
+export type InstalledProvider = ReturnType<typeof providerOf>;
 
 /** How many of a tier's candidates have a provider. */
 export interface InstalledTier {
@@ -36,16 +22,20 @@ export interface Installed {
 
 const LIVE: Audience = { sandbox: false };
 
-function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
+function providerOf({ id, spec, configured }: Adapter) {
   return {
     id,
     name: spec.name,
     on: configured,
+    /** All variables that must be set to enable it; empty if no variable can. */
     variables: variablesOf(id, spec),
+    /** The address variable that also enables it, if the operator can self-host it; null otherwise. */
     self_hosted_by: spec.selfHosted === undefined ? null : envName(id, "BASE_URL"),
+    /** What the gateway still needs for it; null if nothing. */
     waits_for: spec.waitsFor ?? null,
     // A provider that also sells actions is described by those.
     sells_models: [spec.chat, spec.embeddings, spec.actions ? undefined : spec.unitModels].some(Boolean),
+    /** Accepts any model as `<id>/<model>`. */
     serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
     actions: Object.keys(spec.actions ?? {}).length + (spec.sessions === undefined ? 0 : SESSION_ACTIONS.length),
   };

@@ -5,22 +5,6 @@ import type { DialectName } from "./chat-wire.ts";
 import type { PartBounds } from "./model-spec.ts";
 import type { UnitKind } from "./unit-price.ts";
 
-export interface Architecture {
-  /** `text+image->text`. */
-  readonly modality: string;
-  readonly input_modalities: readonly string[];
-  readonly output_modalities: readonly string[];
-  /** The encoding, if we have it; otherwise null. */
-  readonly tokenizer: string | null;
-}
-
-export interface ModelFacts {
-  readonly name: string;
-  readonly architecture: Architecture;
-  /** Request fields that affect an answer and that the first vendor in order supports. */
-  readonly supported_parameters: readonly string[];
-}
-
 const EVERY_WIRE = [
   "max_tokens",
   "temperature",
@@ -60,7 +44,8 @@ export const CONTENT_KINDS = [
   ["file", "fileTokensMax"],
 ] as const satisfies readonly (readonly [string, keyof PartBounds])[];
 
-function architecture(input: readonly string[], output: string, tokenizer: string | null): Architecture {
+/** `tokenizer`: the encoding, if we have it; otherwise null. */
+function architecture(input: readonly string[], output: string, tokenizer: string | null) {
   return { modality: `${input.join("+")}->${output}`, input_modalities: input, output_modalities: [output], tokenizer };
 }
 
@@ -90,19 +75,20 @@ function offersOf({ slug, offers }: SoldModel, catalog: Catalog): readonly Offer
   return all.length > 0 ? all : offers;
 }
 
-export function modelFacts(model: SoldModel | SoldEmbedding, catalog: Catalog): ModelFacts {
+export function modelFacts(model: SoldModel | SoldEmbedding, catalog: Catalog) {
   const { slug, kind, parts, tokenizer } = model;
   const input = ["text", ...CONTENT_KINDS.flatMap(([name, bound]) => (parts[bound] === undefined ? [] : [name]))];
   const known = tokenizer === "unknown" ? null : tokenizer;
   return {
     name: nameOf(slug),
     architecture: architecture(input, kind === "chat" ? "text" : "embeddings", known),
+    /** Request fields that affect an answer and that the first vendor in order supports. */
     supported_parameters:
       model.kind === "chat" ? offersOf(model, catalog).slice(0, 1).flatMap(parametersOf) : ["dimensions"],
   };
 }
 
-export function unitFacts(slug: string, kind: UnitKind): ModelFacts {
+export function unitFacts(slug: string, kind: UnitKind) {
   const [input, output] = UNIT_MODALITIES[kind];
   return { name: nameOf(slug), architecture: architecture(input, output, null), supported_parameters: [] };
 }

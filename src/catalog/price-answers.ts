@@ -137,17 +137,13 @@ export function tierModels({ models }: Tier, catalog: Catalog, audience: Audienc
     .filter(({ slug }) => known.has(slug));
 }
 
-export interface TierListed {
-  /** The candidate that serves while healthy: the first configured one, or the first if none is configured. */
-  readonly first: SoldModel;
-  /** The configured candidates in order of use. */
-  readonly served: readonly SoldModel[];
-  /** The maximum price of a call: in each bucket, the price of the most expensive candidate. */
-  readonly priceMax: TokenPrice;
-}
+export type TierListed = NonNullable<ReturnType<typeof tierListed>>;
 
-/** Null if none of its candidates is sold. */
-export function tierListed(tier: Tier, catalog: Catalog, audience: Audience): TierListed | null {
+/**
+ * What a tier is listed by: the candidate that serves while healthy (the first configured one, or the first if none is configured), the
+ * configured candidates in order of use, and in each bucket the price of the most expensive one. Null if none is sold.
+ */
+export function tierListed(tier: Tier, catalog: Catalog, audience: Audience) {
   const models = tierModels(tier, catalog, audience);
   const served = models.filter(({ offers }) => offers.length > 0);
   const [first, ...rest] = served.length > 0 ? served : models;
