@@ -60,7 +60,6 @@ function placeOf(arrival: Arrival, vendors: Vendors): ActionPlace | string {
   return step === undefined ? `${adapter}/${name} has no step ${at}.` : { adapter, name, vendor, action, at, step };
 }
 
-/** The pointers to the vendor's own ids in an answer. */
 function issuePointers({ action }: ActionPlace): readonly string[] {
   return (action.issues ?? []).map(({ at }) => at);
 }

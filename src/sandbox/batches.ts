@@ -303,7 +303,6 @@ function fitting(bytes: readonly number[]): number {
   return first < 0 ? bytes.length : Math.max(1, first);
 }
 
-/** The files of a batch's answers. */
 function outputsOf({ id, isMessages, results }: Batch): string[] {
   const { answers = [], errors = [] } = isMessages ? {} : (results ?? {});
   return [...(answers.length === 0 ? [] : [`${id}-answers`]), ...(errors.length === 0 ? [] : [`${id}-errors`])];

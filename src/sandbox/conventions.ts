@@ -10,7 +10,6 @@ export function chatError(refusal: Refusal): Record<string, unknown> {
   return { error: { message, type, param: refusal.param ?? null, code } };
 }
 
-/** True if the header carries a bearer token. */
 export function hasBearer(authorization: string | undefined): boolean {
   return /^Bearer +\S/i.test(authorization ?? "");
 }

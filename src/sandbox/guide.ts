@@ -20,7 +20,6 @@ function table(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, does]) => `  ${name.padEnd(width)}  ${does}\n`).join("");
 }
 
-/** A plain text with all model names, directives, and faults of actions and batches. */
 export function guide(): string {
   return [
     "Tollgate's sandbox: an upstream that answers in vendors' stead.\n\n",

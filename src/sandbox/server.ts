@@ -100,7 +100,6 @@ async function perform(
   return writeWhole(context, act.reading.whole(act.answer, conduct), act.answer.usage.outputTokens);
 }
 
-/** Serves the sandbox's own pages: its guide, and its call log. */
 function ownPage(
   request: IncomingMessage,
   response: ServerResponse,

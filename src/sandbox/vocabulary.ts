@@ -79,7 +79,6 @@ export function piecesOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }
 
-/** Random lower-case letters and digits, for ids. */
 export function idFrom(random: Random, length: number): string {
   return Array.from({ length }, () => Math.floor(random() * 36).toString(36)).join("");
 }

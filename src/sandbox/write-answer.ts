@@ -39,7 +39,6 @@ function linesOf(event: DialectEvent, conduct: Conduct, dialectLineEnd: string):
   return `${comment}${name}${lines.map((line) => `data: ${line}${lineEnd}`).join("")}${lineEnd}`;
 }
 
-/** Drops the second half of an event's JSON. */
 function broken(event: DialectEvent): DialectEvent {
   return { ...event, data: event.data.slice(0, Math.ceil(event.data.length / 2)) };
 }
@@ -136,7 +135,6 @@ export async function writeWhole(context: AnswerContext, body: Record<string, un
   await connection.send(200, headers, conduct.brokenEvent > 0 ? half : text);
 }
 
-/** Writes an HTML page instead of an answer. */
 export async function writePage({ connection }: AnswerContext): Promise<void> {
   await connection.send(200, { "content-type": "text/html; charset=utf-8" }, PAGE);
 }

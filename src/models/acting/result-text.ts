@@ -18,7 +18,6 @@ export function cutText(text: string, charsMax: number): string {
   return wholeCharacters(text, Math.max(0, charsMax - note.length)) + note;
 }
 
-/** An action's data as text. */
 export function dataText(data: unknown): string {
   return cutText(JSON.stringify(data) ?? "null", RESULT_CHARS_MAX);
 }

@@ -168,7 +168,6 @@ export class Transcript {
     return { round: this.#took({ blocks: one.gathered.blocks, ...one.end }), rest: one.rest() };
   }
 
-  /** Ends a non-streamed round. */
   whole(body: Readonly<Record<string, unknown>>): Round {
     const { neutral, codec } = body as { neutral: NeutralAnswer; codec: AnswerCodec };
     this.#attempts = [];

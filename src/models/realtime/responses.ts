@@ -85,7 +85,6 @@ export interface ResponsesParts {
   settings(): Settings;
   newEventId(): string;
   pay: SessionClient["pay"];
-  /** Sends an event to the vendor. */
   tell(event: Json): void;
   ended(ended: Ended, response: Response): void;
 }
@@ -210,7 +209,6 @@ export class Responses {
     return response ?? null;
   }
 
-  /** The vendor has gone. */
   failed(failure: AttemptFailure): void {
     for (const { call } of [...this.#running]) call.fail(failure);
   }

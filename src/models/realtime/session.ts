@@ -144,7 +144,6 @@ export class RealtimeSession implements Session {
     this.#timer = setTimeout(this.#look, Math.min(openMs, idleMs)).unref();
   };
 
-  /** Ends the session from our side. */
   #end(code: number, event: string | null, reason = "the session has ended"): void {
     if (this.#isOver) return;
     if (event !== null) this.#client.send(event);
@@ -203,7 +202,6 @@ export class RealtimeSession implements Session {
     }
   }
 
-  /** Throws where the event is not valid. */
   #takeEvent(event: Json, clientEventId: string | null, bytes: Buffer): void {
     const { type } = event;
     if (type === "input_audio_buffer.append") {

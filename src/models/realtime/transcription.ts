@@ -51,7 +51,6 @@ export interface TranscriptionParts extends SoldBy {
   readonly tags: readonly string[];
   readonly msMax: number;
   pay(plan: Plan, reader: AnswerReader): Promise<Ended>;
-  /** A part has ended. */
   ended(ended: Ended): void;
 }
 

@@ -51,7 +51,6 @@ export interface UpdatesParts {
   newEventId(): string;
   pay: SessionClient["pay"];
   tell(event: Json): void;
-  /** A part of the transcription has ended. */
   ended(ended: Ended): void;
 }
 
@@ -79,7 +78,6 @@ export class Updates {
     return this.#waiting.length >= WAITING_MAX;
   }
 
-  /** Begins with another vendor. */
   begin(by: SoldBy): void {
     this.#by = by;
     this.#waiting.length = 0;
@@ -145,7 +143,6 @@ export class Updates {
     return update;
   }
 
-  /** A session as the client sees it. */
   shown(session: Json): Json {
     return shown(session, this.#by?.model.slug ?? "", this.#confirmed.answersTurns);
   }

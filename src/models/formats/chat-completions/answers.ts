@@ -187,7 +187,6 @@ interface ChatFrameOptions extends FrameOptions {
 
 const DONE = Buffer.from("data: [DONE]\n\n");
 
-/** OpenAI's usage object. */
 export function usageJson(usage: TokenUsage): Record<string, unknown> {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;

@@ -50,7 +50,6 @@ export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string
   return Object.fromEntries(Object.entries(sent).filter(([field]) => field !== "__proto__" && !OURS.has(field)));
 }
 
-/** The lower of the two fields; null if both are missing. */
 function outputAsked({ max_tokens: older, max_completion_tokens: newer }: ChatBody): number | null {
   return older == null || newer == null ? (older ?? newer ?? null) : Math.min(older, newer);
 }

@@ -105,7 +105,6 @@ function orphanedTool(messages: Body["messages"]): number {
   });
 }
 
-/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body): Refusal | null {
   if (asked.stream_options && !asked.stream)
     return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
@@ -129,7 +128,6 @@ function thinkingOf(asked: Body): number {
   return asked.reasoning?.enabled ? 16 : 0;
 }
 
-/** Parses a body, or names the wrong field. */
 export function readChatRequest(json: unknown): Ask | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

@@ -191,7 +191,6 @@ class ChatCompletionsEvents implements AnswerReader {
   }
 }
 
-/** Parses one stream in OpenAI's wire into neutral events. */
 export function chatCompletionsEvents(context: ChatContext, out: EventOut): AnswerReader {
   return new ChatCompletionsEvents(context, out);
 }

@@ -27,7 +27,6 @@ export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean 
   return false;
 }
 
-/** A delta's text, for a token count. */
 function textOf(delta: Readonly<Record<string, unknown>>): string {
   let text = "";
   for (const key of ["content", "refusal"]) if (typeof delta[key] === "string") text += delta[key];
@@ -215,7 +214,6 @@ class ChatCompletionsReader implements StreamReader {
   }
 }
 
-/** Passes on one stream in OpenAI's wire. */
 export function createChatCompletionsReader(context: ChatContext, out: BytesOut): StreamReader {
   return new ChatCompletionsReader(context, out);
 }

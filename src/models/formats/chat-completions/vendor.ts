@@ -251,7 +251,6 @@ function placeless(blocks: readonly NeutralBlock[]): string | null {
   return null;
 }
 
-/** Why OpenAI's wire cannot express the request; null if it can. */
 function chatCompletionsUnsupported(request: NeutralRequest, { wire }: ChatContext): string | null {
   const why = unfit(request, wire);
   if (why !== null) return why;

@@ -127,7 +127,6 @@ function oddBlocks(content: readonly Block[], names: Set<string>): Refusal | nul
   return forged ? refuse("messages", "The signature of a reasoningContent block is invalid.") : null;
 }
 
-/** Checks across fields, which no schema can express. */
 function contradiction({ messages, toolConfig }: Body): Refusal | null {
   const names = new Set<string>();
   for (const { content } of messages) {
@@ -192,7 +191,6 @@ function thinkingOf({ reasoning_effort: effort, reasoningConfig: config }: Recor
   return thinks ? 16 : 0;
 }
 
-/** Parses a body, or names the wrong field. */
 export function readConverseRequest(json: unknown, stream: boolean): ConverseReading | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

@@ -87,7 +87,6 @@ function converseRequest(request: NeutralRequest, context: ChatContext): Upstrea
   return { path, body: Object.assign(sent, context.wire.extraFields) };
 }
 
-/** Why the converse wire cannot express the request; null if it can. */
 function converseUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const [foreign] = asked.foreign;

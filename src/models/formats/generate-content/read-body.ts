@@ -95,7 +95,6 @@ export interface AskedAtPath {
   readonly hosts: Hosts;
 }
 
-/** Reads a request in this format; `seal` seals and opens thoughts. */
 export function readGenerate(
   { request }: PlanCall,
   { form, model, hosts }: AskedAtPath,

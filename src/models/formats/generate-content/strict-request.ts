@@ -193,7 +193,6 @@ function turnsRefusal(contents: readonly Content[]): Refusal | null {
   return null;
 }
 
-/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body): Refusal | null {
   const config = asked.generationConfig ?? {};
   const schema = config.responseSchema ?? config.responseJsonSchema;

@@ -116,7 +116,6 @@ function generateContentRequest(request: NeutralRequest, context: ChatContext): 
   return { path: `/models/${model}:${method}`, body: Object.assign(sent, context.wire.extraFields) };
 }
 
-/** Why the generate-content wire cannot express the request; null if it can. */
 function generateContentUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const [foreign] = asked.foreign;

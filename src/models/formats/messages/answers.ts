@@ -17,7 +17,6 @@ function textsOf({ stop_reason, content }: Json): readonly AnswerText[] {
   return [{ text: block.text, put: (text) => void Object.assign(block, { text }) }];
 }
 
-/** The encoder for answers to one request, by one model. */
 export function messagesAnswers(options: EncoderOptions): AnswerCodec {
   return {
     encoder: () => new MessagesEncoder(options),

@@ -84,7 +84,6 @@ export function checkMessages(bytes: Buffer): CheckedMessages {
   return { sent, known };
 }
 
-/** Reads a request in the messages format; `seal` seals and opens thoughts. */
 export function readMessages({ request }: PlanCall, seal: ThoughtSeal, hosts: Hosts = HOSTS_NOTHING): ModelRequest {
   const headers = formatHeaders(request);
   const bytes = request.body;

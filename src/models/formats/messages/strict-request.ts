@@ -221,7 +221,6 @@ function openObject(schema: unknown): boolean {
   return !closed || Object.values(schema).some(openObject);
 }
 
-/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body): Refusal | null {
   if (asked.messages[0]?.role === "system") return refuse("messages.0.role", "a conversation does not begin with it");
   if (asked.messages[0]?.role !== "user") return refuse("messages", 'first message must use the "user" role');
@@ -257,7 +256,6 @@ export interface MessagesRequest {
 /** Fields allowed only if the headers name their beta. */
 const BETA_FIELDS: Readonly<Record<string, string>> = { context_management: "context-management-" };
 
-/** Parses a body, or names the wrong field. */
 export function readMessagesRequest(json: unknown, betas = ""): MessagesRequest | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

@@ -13,7 +13,6 @@ import {
 import { emptiness } from "../../../upstream/vendor-failure.ts";
 import { COUNTS, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-answer.ts";
 
-/** A delta's text, for a token count. */
 function textOf(delta: Json): string {
   return stringOf(delta.text) ?? stringOf(delta.thinking) ?? stringOf(delta.partial_json) ?? "";
 }

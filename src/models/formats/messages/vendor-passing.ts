@@ -79,7 +79,6 @@ function openedMessages(messages: readonly unknown[], seal: OwnSeal | undefined)
   });
 }
 
-/** Fields that contain ids, names and schemas of tools. */
 const TOOLS: ToolPlaces = {
   messages: [
     {

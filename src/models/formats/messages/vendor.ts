@@ -191,7 +191,6 @@ function messagesRequest(request: NeutralRequest, context: ChatContext): Upstrea
   return { path: "/messages", body: Object.assign(sent, context.wire.extraFields) };
 }
 
-/** Why the messages wire cannot express the request; null if it can. */
 function messagesUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const format = formatOf(context, "messages");

@@ -10,7 +10,6 @@ const IMAGE_TOKENS = 100;
 const BYTES_PER_TOKEN = 4;
 const AUDIO_MS_PER_TOKEN = 100;
 
-/** Sound of a tone, in base64. */
 export function tone(ms: number, amplitude = 8_000): string {
   const samples = Buffer.alloc(ms * RATE_BYTES_PER_MS);
   for (let at = 0; at < ms * SAMPLES_PER_MS; at++)

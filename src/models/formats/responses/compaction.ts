@@ -15,7 +15,6 @@ const TAKEN_UP = "This is a summary of the conversation so far:\n\n";
 /** Short enough to seal, in any script. */
 const SUMMARY_TOKENS_MAX = 16_384;
 
-/** The conversation, with a request for a summary appended. */
 export function summarizing(sent: Json): Json {
   const { model, models, input, instructions, previous_response_id, max_cost_cents, provider } = sent;
   const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : (input ?? []);

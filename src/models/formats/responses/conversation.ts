@@ -23,7 +23,6 @@ export function createIn(bytes: Buffer): Json {
   return { ...body, stream: true };
 }
 
-/** The input as a list of items. */
 export function itemsIn({ input }: Pick<ResponsesBody, "input">): readonly unknown[] {
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }

@@ -53,7 +53,6 @@ export function customInput(text: string): string {
   return typeof input === "string" ? input : text;
 }
 
-/** A call under the caller's tool name. */
 export function callItem(
   id: string,
   status: ItemStatus,

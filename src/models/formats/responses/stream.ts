@@ -155,7 +155,6 @@ export class ResponsesEncoder implements EventEncoder {
     this.#open = null;
   }
 
-  /** Writes an item in one piece. */
   #writeItem(item: Json): void {
     this.#itemAdded({ ...item, status: "in_progress" });
     this.#itemDone(item);

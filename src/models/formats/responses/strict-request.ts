@@ -190,7 +190,6 @@ function namesIn(tools: readonly Json[]): readonly unknown[] {
   return tools.flatMap((tool) => (Array.isArray(tool.tools) ? namesIn(tool.tools) : [tool.name]));
 }
 
-/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body, declared: readonly unknown[]): Refusal | null {
   if (asked.stream_options && !asked.stream)
     return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
@@ -227,7 +226,6 @@ function strayItem(input: readonly Item[]): Refusal | null {
   return open === undefined ? null : refuse("input", `No tool output found for function call ${open}.`);
 }
 
-/** Parses a body, or names the wrong field. */
 export function readResponsesRequest(json: unknown): ResponsesRequest | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

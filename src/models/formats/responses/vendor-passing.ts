@@ -66,7 +66,6 @@ function includeOf(include: unknown, { wire }: ChatContext): string[] | undefine
 
 const DECLARED: ToolPlaces = { name: "name", parameters: "schema" };
 
-/** Fields that contain ids, names and schemas of tools. */
 const TOOLS: ToolPlaces = {
   input: [
     {

@@ -220,7 +220,6 @@ export function responsesRequest(request: NeutralRequest, context: ChatContext):
   return { path: "/responses", body: Object.assign(sent, wire.extraFields) };
 }
 
-/** Why the responses wire cannot express the request; null if it can. */
 export function responsesUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const [foreign] = asked.foreign;
