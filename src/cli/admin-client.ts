@@ -51,14 +51,8 @@ function refusal(status: number, text: string): CommandError {
   return new CommandError(`The gateway answered ${status}: ${text.slice(0, 200)}`);
 }
 
-interface Listener {
-  readonly origin: string;
-  readonly token: () => string;
-  /** The settings that determine its address. */
-  readonly settings: string;
-}
-
-function createClient({ origin, token, settings }: Listener): AdminClient {
+/** `settings`: those that determine its address. */
+function createClient(origin: string, token: () => string, settings: string): AdminClient {
   async function send(method: string, path: string, body: unknown): Promise<Response> {
     const headers = { authorization: `Bearer ${token()}`, "content-type": "application/json" };
     const signal = AbortSignal.timeout(ANSWER_MS_MAX);
@@ -85,7 +79,7 @@ function createClient({ origin, token, settings }: Listener): AdminClient {
 
 export function createAdminClient(config: Config): AdminClient {
   const origin = `http://${reachable(config.adminHost)}:${config.adminPort}`;
-  return createClient({ origin, token: () => tokenOf(config), settings: "ADMIN_HOST and ADMIN_PORT" });
+  return createClient(origin, () => tokenOf(config), "ADMIN_HOST and ADMIN_PORT");
 }
 
 /** The gateway's address for callers, without a trailing slash. */
@@ -95,8 +89,7 @@ export function ownOrigin({ url, publicUrl, host, port }: Config): string {
 
 /** A client with the key in TOLLGATE_API_KEY. */
 export function createOwnClient(config: Config): AdminClient {
-  const settings = "TOLLGATE_URL, PUBLIC_URL, or HOST and PORT";
-  return createClient({ origin: ownOrigin(config), token: () => keyOf(config), settings });
+  return createClient(ownOrigin(config), () => keyOf(config), "TOLLGATE_URL, PUBLIC_URL, or HOST and PORT");
 }
 
 /** The rows of all pages of a list, up to `most`. A gateway of a release without pages names no next one. */

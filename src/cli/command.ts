@@ -15,6 +15,11 @@ export class CommandError extends Error {
   }
 }
 
+/** What a command does with an error that leaves its store unusable. */
+export function fail(error: Error): never {
+  throw error;
+}
+
 /** The command was not understood: exit code 2. */
 export class UsageError extends Error {}
 

@@ -14,7 +14,7 @@ import { type Every, everyInterval } from "../money/ledger/sweep.ts";
 import type { Config } from "../platform/config.ts";
 import { redisRecords } from "../platform/records/redis-records.ts";
 import { openRedis, type RedisLink } from "../platform/storage/redis-link.ts";
-import { CommandError } from "./command.ts";
+import { CommandError, fail } from "./command.ts";
 
 /** Commands wait for large answers; calls never would. */
 const COMMAND_MS_MAX = 60_000;
@@ -114,10 +114,6 @@ export async function useBooks<T>(
   } finally {
     await archive.close();
   }
-}
-
-function fail(error: Error): never {
-  throw error;
 }
 
 interface BookPlace {

@@ -5,7 +5,7 @@ import { systemClock as clock } from "../core/clock.ts";
 import type { Stores } from "../gateway/stores.ts";
 import type { DoctorReport } from "../money/ledger/model/ledger.ts";
 import type { Config } from "../platform/config.ts";
-import { type Command, CommandError } from "./command.ts";
+import { type Command, CommandError, fail } from "./command.ts";
 import { requireEmpty, requireNoGateway } from "./migrate-command.ts";
 
 /** Beside the Redis dump, where the archive is a file. */
@@ -49,14 +49,7 @@ async function requireArchive(path: string, note: string, config: Config): Promi
       throw new CommandError(`There is no archive: neither ${file} nor, beside the copy, ${copy}.`);
     await takeBackFile(copy, file, "archive");
   }
-  const options = {
-    file,
-    clock,
-    onFatal(error: Error) {
-      throw error;
-    },
-  };
-  const { archive } = await openArchive(config.archiveUrl, options);
+  const { archive } = await openArchive(config.archiveUrl, { file, clock, onFatal: fail });
   await archive.close();
   if (archive.id === note) return;
   throw new CommandError(
@@ -96,11 +89,7 @@ async function takeBackFile(copy: string, file: string, unit: "ledger" | "archiv
 export async function withStores<T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> {
   // Imported lazily: the other commands start faster without the whole gateway.
   const { openStores } = await import("../gateway/stores.ts");
-  const stores = await openStores(config, {
-    onFatal(error) {
-      throw error;
-    },
-  });
+  const stores = await openStores(config, { onFatal: fail });
   return work(stores).finally(() => stores.close());
 }
 
