@@ -3,6 +3,7 @@ import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Params } from "../catalog/said.ts";
+import type { Script } from "../catalog/script.ts";
 import { isRecord } from "../core/json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../core/route.ts";
 import type { ActionCandidateParts, ActionOrder, ReadyAction } from "./action-candidate.ts";
@@ -12,7 +13,7 @@ import { missingFrom } from "./missing-from.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
 import { failureOf, type Judgement, judge, looksIntoBody, type VendorAnswer } from "./read-answer.ts";
 import { runScript } from "./run-script.ts";
-import { type ActionResult, resultOf, runSteps } from "./run-steps.ts";
+import { type ActionResult, type Judged, resultOf, runSteps } from "./run-steps.ts";
 import { signed } from "./sign-jwt.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
@@ -89,9 +90,19 @@ class ActionAttempt implements Attempt {
 
   async start(): Promise<void> {
     try {
-      const { around = null } = this.#call.order;
-      await around?.before();
-      const result = await this.#run();
+      const { offer, order } = this.#call;
+      const { around = null } = order;
+      // Nearly every call is a single request: it awaits nothing else.
+      if (around !== null) await around.before();
+      const { request: spec, run, steps = [] } = offer.spec;
+      let result: ActionResult;
+      if (run !== undefined) result = await this.#script(run);
+      else {
+        if (spec === undefined) throw new Error("an action without request and run");
+        const answer = await this.#ask({ spec, at: 0, afterMs: 0 });
+        const judged = { ...this.#judge(answer, null), answer };
+        result = steps.length === 0 ? resultOf(judged) : await this.#steps(steps, judged);
+      }
       this.#finish(around === null ? result : await this.#changed(result, around));
     } catch (error) {
       this.#fail(error instanceof VendorFailure ? error.failure : this.#broken(error));
@@ -122,36 +133,31 @@ class ActionAttempt implements Attempt {
     return { ...NOTHING_READ, ...cost, answer: this.#answer, miss: this.#result?.miss ?? false };
   }
 
-  async #run(): Promise<ActionResult> {
+  #script(run: Script): Promise<ActionResult> {
     const { offer, order, parts, key } = this.#call;
-    const { spec: action, adapter } = offer;
+    const { adapter } = offer;
     const { params, callId = order.requestId } = order;
-    if (action.run !== undefined) {
-      this.#ending = new AbortController();
-      return runScript(action.run, {
-        params,
-        key,
-        callId,
-        settings: adapter.settings,
-        token(claims, lifeS) {
-          const nowS = Math.floor(parts.clock.epochMs() / 1_000);
-          return signed(adapter, claims, { key, lifeS, nowS });
-        },
-        msMax: this.#msMax,
-        signal: this.#ending.signal,
-        ask: (asked) => this.#ask(asked),
-        judge: (answer) => this.#judge(answer, null),
-      });
-    }
-    const { request: spec, steps = [] } = action;
-    if (spec === undefined) throw new Error("an action without request and run");
-    const answer = await this.#ask({ spec, at: 0, afterMs: 0 });
-    const judged = { ...this.#judge(answer, null), answer };
-    // Nearly every action is a single request.
-    if (steps.length === 0) return resultOf(judged);
-    return runSteps(steps, judged, {
+    this.#ending = new AbortController();
+    return runScript(run, {
+      params,
+      key,
+      callId,
+      settings: adapter.settings,
+      token(claims, lifeS) {
+        const nowS = Math.floor(parts.clock.epochMs() / 1_000);
+        return signed(adapter, claims, { key, lifeS, nowS });
+      },
+      msMax: this.#msMax,
+      signal: this.#ending.signal,
       ask: (asked) => this.#ask(asked),
-      judge: (stepAnswer, step) => this.#judge(stepAnswer, step),
+      judge: (answer) => this.#judge(answer, null),
+    });
+  }
+
+  #steps(steps: readonly StepSpec[], first: Judged): Promise<ActionResult> {
+    return runSteps(steps, first, {
+      ask: (asked) => this.#ask(asked),
+      judge: (answer, step) => this.#judge(answer, step),
     });
   }
 

@@ -30,7 +30,7 @@ export interface StepRunner {
   judge(answer: VendorAnswer, step: StepSpec): Judgement;
 }
 
-type Judged = Judgement & { readonly answer: VendorAnswer };
+export type Judged = Judgement & { readonly answer: VendorAnswer };
 
 export function resultOf({ answer, verdict, rule }: Judged): ActionResult {
   return { answer, miss: verdict === "miss", data: rule?.data };
