@@ -70,6 +70,11 @@ const chat = (at: number, model: string, more: object = {}) => ({
   body: { model, max_tokens: 20, messages: [{ role: "user", content: `Say ${at}` }], ...more },
 });
 
+interface How {
+  readonly seconds?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 async function answered(answer: Response): Promise<Record<string, unknown>> {
   const json = (await answer.json()) as Record<string, unknown>;
   if (!answer.ok) throw new Error(JSON.stringify(json));
@@ -82,12 +87,15 @@ async function runs(from = 0): Promise<number> {
   return requests.filter(({ requestId }) => requestId === null).length - from;
 }
 
-/** Creates a batch with this key, which takes a provider half a second. */
+/** Seconds that a provider takes for a batch: for one that runs to its end, and for one that is cancelled after a quarter of it. */
+const TO_ITS_END = 0.5;
+const TO_BE_CANCELLED = 4;
+
+/** Creates a batch with this key, which takes a provider `seconds`. */
 async function created(
   { account, agent }: Keyed,
   lines: readonly Asked[],
-  mode = "native",
-  headers: Record<string, string> = {},
+  { mode = "native", seconds = TO_ITS_END, headers = {} }: How & { readonly mode?: string } = {},
 ): Promise<Batch> {
   const { files } = account.client;
   const text = lines.map((line) => JSON.stringify(line)).join("\n");
@@ -97,7 +105,7 @@ async function created(
     headers: {
       authorization: `Bearer ${agent.key}`,
       "content-type": "application/json",
-      "x-tollgate-sandbox-fault": "batch-slow-0.5",
+      "x-tollgate-sandbox-fault": `batch-slow-${seconds}`,
       ...headers,
     },
     body: JSON.stringify({
@@ -110,16 +118,17 @@ async function created(
   return (await answered(made)) as unknown as Batch;
 }
 
-/** Creates a native batch, and waits until the provider has done about a third of it. */
-async function begun(of: Keyed, lines: readonly Asked[], headers: Record<string, string> = {}): Promise<Batch> {
-  const batch = await created(of, lines, "native", headers);
+/** Creates a native batch, and waits until the provider has done more than a quarter of it. */
+async function begun(of: Keyed, lines: readonly Asked[], how: How = {}): Promise<Batch> {
+  const batch = await created(of, lines, how);
   const vendor = lines[0]?.body.model.split("/", 1)[0];
   await eventually(async () => {
     const list = await getAs("any", `${gateway.sandboxUrl}/${vendor}/batches?limit=100`);
     return (await list.text()).includes(batch.id.slice("batch_".length)) ? true : undefined;
   }, "the provider's batch");
   const sinceMs = Date.now();
-  await eventually(() => (Date.now() - sinceMs > 170 ? true : undefined), "some lines");
+  const quarterMs = 250 * (how.seconds ?? TO_ITS_END);
+  await eventually(() => (Date.now() - sinceMs > quarterMs + 50 ? true : undefined), "some lines");
   return batch;
 }
 
@@ -186,7 +195,7 @@ it.each<[string, (of: Keyed) => Promise<unknown>, string]>([
 ])("where %s, the provider's batch is cancelled and what it did is charged", async (_, happens, code) => {
   const of = await keyed();
   const before = await runs();
-  const batch = await begun(of, lines());
+  const batch = await begun(of, lines(), { seconds: TO_BE_CANCELLED });
   await happens(of);
   const { status, done, codes } = await paid(of.account, batch, before);
   expect([status, codes]).toEqual(["expired", [code]]);
@@ -209,8 +218,9 @@ it("where its key expires, and has no ceiling and no model left, all of it is ch
 
 it("where its run is stopped, what the provider did is charged to the run", async () => {
   const of = await keyed();
+  const run = { "x-tollgate-run": "r", "x-tollgate-run-budget-cents": "50" };
   const before = await runs();
-  const batch = await begun(of, lines(), { "x-tollgate-run": "r", "x-tollgate-run-budget-cents": "50" });
+  const batch = await begun(of, lines(), { seconds: TO_BE_CANCELLED, headers: run });
   await sendAs(of.account.key, "POST", `${gateway.url}/api/v1/runs/r/stop`, {}).then(answered);
   const { status, done } = await paid(of.account, batch, before);
   expect([status, done < LINES, done > 2]).toEqual(["cancelled", true, true]);
@@ -256,7 +266,7 @@ it("where what its lines refer to is gone, all of it is charged", async () => {
 it("an inline batch whose key is revoked during its last call is completed and charged", async () => {
   const of = await keyed();
   const slow = "sandbox/slow-headers-0.3";
-  const batch = await created(of, lines(slow).slice(0, 1), "inline");
+  const batch = await created(of, lines(slow).slice(0, 1), { mode: "inline" });
   await eventually(async () => {
     const { requests } = await gateway.books();
     return requests.some((one) => one.model === slow.slice("sandbox/".length)) ? true : undefined;
