@@ -1,5 +1,6 @@
 // Reads one request, and decides how the sandbox answers it before anything is sent.
 
+import { parsedJson } from "../core/json.ts";
 import type { Vendors } from "./action-vendors.ts";
 import { type Answer, answerTo } from "./answer.ts";
 import { type Ask, conversationOf, directivesOf } from "./ask.ts";
@@ -68,11 +69,7 @@ function dialectOf({ url, headers }: Target, chats: readonly Dialect[]): { diale
 }
 
 export function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    return undefined;
-  }
+  return parsedJson(body.toString("utf8"));
 }
 
 async function readingOf(dialect: Dialect, { method, target, body }: Arrival): Promise<DialectReading | Refusal> {

@@ -9,9 +9,9 @@ import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../core/route
 import type { ActionCandidateParts, ActionOrder, ReadyAction } from "./action-candidate.ts";
 import { buildRequest, type WireRequest } from "./build-request.ts";
 import { retryAfterMs } from "./classify.ts";
+import { failureOf, type Judgement, judge, looksIntoBody, type VendorAnswer } from "./judge-answer.ts";
 import { missingFrom } from "./missing-from.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
-import { failureOf, type Judgement, judge, looksIntoBody, type VendorAnswer } from "./read-answer.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, type Judged, resultOf, runSteps } from "./run-steps.ts";
 import { signed } from "./sign-jwt.ts";

@@ -11,8 +11,8 @@ import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/rou
 import type { Login, Paying } from "./access-tokens.ts";
 import { type Around, openActionAttempt } from "./action-attempt.ts";
 import { ReadyRequest } from "./build-request.ts";
+import { type Rulebook, rulebookOf } from "./judge-answer.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { type Rulebook, rulebookOf } from "./read-answer.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
 

@@ -3,8 +3,8 @@ import type { ChatWire } from "../catalog/chat-wire.ts";
 import { parsedJson } from "../core/json.ts";
 import type { AnswerCodec, ResponseFormat } from "../core/neutral.ts";
 import type { AttemptFailure } from "../core/route.ts";
-import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { fitsSchema } from "./fits-schema.ts";
+import type { UnaryAnswer } from "./format-kit/dialect.ts";
 import type { CallerSide } from "./lane.ts";
 import { nearlyJson } from "./nearly-json.ts";
 

@@ -5,8 +5,8 @@ import type { Adapter } from "../catalog/catalog.ts";
 import { wholeWithin } from "../core/chunk-list.ts";
 import { isRecord, type Json, parsedJson } from "../core/json.ts";
 import { classify } from "./classify.ts";
-import { readError } from "./dialects/error-body.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
+import { readError } from "./format-kit/error-body.ts";
 import type { ModelCandidateParts } from "./model-candidate.ts";
 import { malformed, readableFailure, VendorFailure } from "./vendor-failure.ts";
 

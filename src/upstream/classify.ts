@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
-import type { VendorError } from "./dialects/dialect.ts";
+import type { VendorError } from "./format-kit/dialect.ts";
 
 function seconds(text: string): number | null {
   return /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;

@@ -2,7 +2,7 @@
 import type { Nano } from "../core/money.ts";
 import type { EventEncoder, NeutralEvent } from "../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../core/route.ts";
-import type { EventOut, OwnSeal } from "./dialects/dialect.ts";
+import type { EventOut, OwnSeal } from "./format-kit/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { sealedThought } from "./sealed-thoughts.ts";
 

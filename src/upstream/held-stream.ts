@@ -2,7 +2,7 @@
 import { ChunkList } from "../core/chunk-list.ts";
 import type { Nano } from "../core/money.ts";
 import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../core/route.ts";
-import type { BytesOut } from "./dialects/dialect.ts";
+import type { BytesOut } from "./format-kit/dialect.ts";
 import { emptyAnswer, malformed } from "./vendor-failure.ts";
 
 /** About the longest answer we sell. Beyond it, tokens follow from the bytes. Thousands of streams keep this at once. */

@@ -3,6 +3,7 @@ import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSea
 import { jsonText } from "../core/raw-json.ts";
 import type { Counts, TokenUsage } from "../core/route.ts";
 import type { AnswerForm } from "./answer-form.ts";
+import { EventWriter } from "./event-writer.ts";
 import type {
   ChatContext,
   Dialect,
@@ -11,8 +12,7 @@ import type {
   UnaryAnswer,
   UpstreamBody,
   VendorError,
-} from "./dialects/dialect.ts";
-import { EventWriter } from "./event-writer.ts";
+} from "./format-kit/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from "./media-links.ts";
 import { openedRequest, sealedAnswer } from "./sealed-thoughts.ts";

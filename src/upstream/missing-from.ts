@@ -2,7 +2,7 @@
 import type { ActionSpec } from "../catalog/action.ts";
 import type { Params } from "../catalog/said.ts";
 import { atPointer } from "./json-pointer.ts";
-import type { VendorAnswer } from "./read-answer.ts";
+import type { VendorAnswer } from "./judge-answer.ts";
 
 /** The ids at a pointer: one id, or an array of them. */
 export function idsAt(answer: unknown, pointer: string): readonly string[] {

@@ -9,10 +9,10 @@ import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/rou
 import type { Login } from "./access-tokens.ts";
 import { answerForm } from "./answer-form.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
-import type { ChatContext, Dialects, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
-import { ToolFit } from "./dialects/tool-fit.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
+import type { ChatContext, Dialects, OwnSeal, UpstreamBody } from "./format-kit/dialect.ts";
+import { ToolFit } from "./format-kit/tool-fit.ts";
 import { type KeptAnswer, keptAnswer } from "./kept-answer.ts";
 import { type CallerSide, type Lane, laneOf } from "./lane.ts";
 import type { FetchedMedia } from "./media-links.ts";

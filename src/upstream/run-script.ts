@@ -7,7 +7,7 @@ import type { AskSpec, Messages, Script, ScriptContext } from "../catalog/script
 import { bounded } from "../core/clock.ts";
 import type { FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
-import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
+import { failureOf, type Judgement, type VendorAnswer } from "./judge-answer.ts";
 import type { ActionResult } from "./run-steps.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 

@@ -3,7 +3,7 @@ import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Json } from "../catalog/said.ts";
 import { FAILURES } from "../core/failures.ts";
 import { isRecord } from "./json-pointer.ts";
-import { holds, type Judgement, type VendorAnswer } from "./read-answer.ts";
+import { holds, type Judgement, type VendorAnswer } from "./judge-answer.ts";
 import { VendorFailure } from "./vendor-failure.ts";
 
 /** How often in a row a poll that fails transiently is repeated. */

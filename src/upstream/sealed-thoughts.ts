@@ -7,7 +7,7 @@ import {
   type ReasoningBlock,
   thought,
 } from "../core/neutral.ts";
-import type { OwnSeal } from "./dialects/dialect.ts";
+import type { OwnSeal } from "./format-kit/dialect.ts";
 
 /** A thought in the form for the caller; null if nothing is left to carry. */
 export function sealedThought(open: ReasoningBlock, seal: OwnSeal): ReasoningBlock | null {

@@ -2,8 +2,8 @@
 import { isRecord, type Json, parsedJson } from "../core/json.ts";
 import type { AttemptFailure, Counts } from "../core/route.ts";
 import { classify } from "./classify.ts";
-import type { UpstreamBody } from "./dialects/dialect.ts";
-import { readError, statusInside } from "./dialects/error-body.ts";
+import type { UpstreamBody } from "./format-kit/dialect.ts";
+import { readError, statusInside } from "./format-kit/error-body.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
 import type { UnitAsked, UnitContext, UnitDialect } from "./unit-dialects/unit-dialect.ts";

@@ -12,8 +12,8 @@ import { createAccessTokens, type Login, loginAt, type Paying, plainLogins } fro
 import { type ActionOrder, actionCandidate, ReadyAction } from "./action-candidate.ts";
 import { BatchClient, type BatchClientOrder } from "./batch-client.ts";
 import { createConnections } from "./connections.ts";
-import type { Dialects } from "./dialects/dialect.ts";
 import { MediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
+import type { Dialects } from "./format-kit/dialect.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { type ChatOrder, chatCandidate, type UnitOrder, type UnpricedUsage, unitCandidate } from "./model-candidate.ts";
 import { createMovedConversations } from "./moved-conversations.ts";

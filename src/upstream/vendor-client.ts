@@ -8,7 +8,7 @@ import { GatewayError } from "../core/errors.ts";
 import { add, type Nano, ZERO } from "../core/money.ts";
 import type { Login } from "./access-tokens.ts";
 import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
-import type { VendorAnswer } from "./read-answer.ts";
+import type { VendorAnswer } from "./judge-answer.ts";
 import type { AskedSidecar } from "./sidecar/sidecar.ts";
 import { SidecarExchange } from "./sidecar/sidecar-exchange.ts";
 import type { Splice } from "./splice.ts";

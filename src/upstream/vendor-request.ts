@@ -5,8 +5,8 @@ import type { ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../core/clock.ts";
 import { withMembers } from "../core/json-bytes.ts";
 import { jsonText } from "../core/raw-json.ts";
-import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { ExchangeRequest } from "./exchange.ts";
+import type { UpstreamBody } from "./format-kit/dialect.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 
 /** The shared parts of all requests to one vendor, built once. */

@@ -3,7 +3,7 @@ import type { Nano } from "../core/money.ts";
 import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralChoice, NeutralEvent } from "../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../core/route.ts";
 import { AnswerBlocks } from "./answer-blocks.ts";
-import type { ChatContext, Dialect, EventOut } from "./dialects/dialect.ts";
+import type { ChatContext, Dialect, EventOut } from "./format-kit/dialect.ts";
 import { malformed } from "./vendor-failure.ts";
 
 /** Never sent; a nonempty result only shows that something came. */

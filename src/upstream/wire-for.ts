@@ -2,8 +2,8 @@
 import type { ChatWire, DialectName } from "../catalog/chat-wire.ts";
 import { isRecord } from "../core/json.ts";
 import type { CallerRequest } from "../core/neutral.ts";
-import { losesEffort, unsentFields } from "./dialects/chat-completions-fit.ts";
-import { effortOf } from "./dialects/thinking-budget.ts";
+import { losesEffort, unsentFields } from "./format-kit/chat-completions-fit.ts";
+import { effortOf } from "./format-kit/thinking-budget.ts";
 
 const SAMPLING: readonly string[] = ["temperature", "top_p", "presence_penalty", "frequency_penalty"];
 /** Fields that other wires share with OpenAI's chat wire, by name. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { chatCompletions } from "../../src/models/formats/chat-completions/vendor.ts";
 import { generateContent } from "../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../src/models/formats/messages/vendor.ts";
-import type { Dialect } from "../../src/upstream/dialects/dialect.ts";
+import type { Dialect } from "../../src/upstream/format-kit/dialect.ts";
 import { asked, chatContext } from "../support/dialect-replay.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";

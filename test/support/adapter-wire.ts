@@ -12,7 +12,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { loginAt } from "../../src/upstream/access-tokens.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
-import { judge, rulebookOf } from "../../src/upstream/read-answer.ts";
+import { judge, rulebookOf } from "../../src/upstream/judge-answer.ts";
 import { shippedCatalog } from "./shipped-catalog.ts";
 
 /** No token is fetched here. */

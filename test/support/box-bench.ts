@@ -8,7 +8,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { StandIn } from "../../src/sandbox/stand-in.ts";
 import { createAccessTokens, loginAt } from "../../src/upstream/access-tokens.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
-import { failureOf, judge } from "../../src/upstream/read-answer.ts";
+import { failureOf, judge } from "../../src/upstream/judge-answer.ts";
 import { runScript } from "../../src/upstream/run-script.ts";
 import { VendorClient } from "../../src/upstream/vendor-client.ts";
 import { VendorFailure } from "../../src/upstream/vendor-failure.ts";

@@ -7,7 +7,7 @@ import type { AttemptFailure, TokenUsage } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import type { ChatBody } from "../../src/models/formats/chat-completions/fields.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
-import type { ChatContext, Dialect, EventOut, UnaryAnswer } from "../../src/upstream/dialects/dialect.ts";
+import type { ChatContext, Dialect, EventOut, UnaryAnswer } from "../../src/upstream/format-kit/dialect.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
 
 export type Delta = Readonly<Record<string, unknown>>;

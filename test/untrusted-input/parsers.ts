@@ -57,13 +57,13 @@ import { actionConductOf } from "../../src/sandbox/action-faults.ts";
 import { directivesOf } from "../../src/sandbox/ask.ts";
 import { createMachineRoom } from "../../src/sandbox/machines.ts";
 import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
-import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
-import { learnEvent, recognized } from "../../src/upstream/dialects/known-event.ts";
-import { GivenIds } from "../../src/upstream/dialects/tool-ids.ts";
-import { fittedSchema } from "../../src/upstream/dialects/tool-schemas.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
 import { EventWriter } from "../../src/upstream/event-writer.ts";
 import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
+import { learnTemplate } from "../../src/upstream/format-kit/event-template.ts";
+import { learnEvent, recognized } from "../../src/upstream/format-kit/known-event.ts";
+import { GivenIds } from "../../src/upstream/format-kit/tool-ids.ts";
+import { fittedSchema } from "../../src/upstream/format-kit/tool-schemas.ts";
 import { DeliveredText, type HeldStream } from "../../src/upstream/held-stream.ts";
 import { messageCutter } from "../../src/upstream/message-cutter.ts";
 import { nearlyJson } from "../../src/upstream/nearly-json.ts";
@@ -530,7 +530,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/upstream/dialects/known-event.ts",
+    file: "src/upstream/format-kit/known-event.ts",
     what: "an event with a long id and no end",
     size: 4_000_000,
     of: (size) => {
@@ -580,7 +580,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/upstream/dialects/event-template.ts",
+    file: "src/upstream/format-kit/event-template.ts",
     what: "an event of many texts",
     size: 50_000,
     of: (size) => {
@@ -845,7 +845,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/upstream/dialects/tool-schemas.ts",
+    file: "src/upstream/format-kit/tool-schemas.ts",
     what: "a schema whose alternatives are all itself",
     size: 20,
     of: (size) => {
@@ -855,7 +855,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/upstream/dialects/tool-ids.ts",
+    file: "src/upstream/format-kit/tool-ids.ts",
     what: "calls without ids",
     size: 4_000,
     of: (size) => {

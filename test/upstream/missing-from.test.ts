@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { type ActionSpec, action } from "../../src/catalog/action.ts";
 import { z } from "../../src/catalog/adapter.ts";
+import type { VendorAnswer } from "../../src/upstream/judge-answer.ts";
 import { missingFrom } from "../../src/upstream/missing-from.ts";
-import type { VendorAnswer } from "../../src/upstream/read-answer.ts";
 
 const spec = action({
   description: "Reads.",

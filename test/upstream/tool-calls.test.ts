@@ -8,7 +8,7 @@ import { hashedName } from "../../src/core/short-name.ts";
 import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
 import { ResponsesCall } from "../../src/models/formats/responses/answers.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
-import { ToolFit } from "../../src/upstream/dialects/tool-fit.ts";
+import { ToolFit } from "../../src/upstream/format-kit/tool-fit.ts";
 import type { HeldStream } from "../../src/upstream/held-stream.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
 import { chatContext } from "../support/dialect-replay.ts";

@@ -5,7 +5,7 @@ import { readJson } from "../../core/json-bytes.ts";
 import type { AnswerBlock, FinishReason, NeutralEvent } from "../../core/neutral.ts";
 import { jsonText, parseRaw } from "../../core/raw-json.ts";
 import { AnswerBlocks } from "../../upstream/answer-blocks.ts";
-import type { AnswerReader, ChatContext, EventOut } from "../../upstream/dialects/dialect.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../upstream/format-kit/dialect.ts";
 import { SseScanner } from "../../upstream/sse-scanner.ts";
 import { DIALECTS } from "../formats/vendor-dialects.ts";
 

@@ -1,6 +1,6 @@
 // The dialects, by the names that adapters use.
 import type { DialectName } from "../../catalog/chat-wire.ts";
-import type { Dialect } from "../../upstream/dialects/dialect.ts";
+import type { Dialect } from "../../upstream/format-kit/dialect.ts";
 import { chatCompletions } from "./chat-completions/vendor.ts";
 import { converse } from "./converse/vendor.ts";
 import { generateContent } from "./generate-content/vendor.ts";

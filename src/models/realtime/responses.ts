@@ -5,7 +5,7 @@ import { usdNumber } from "../../core/money.ts";
 import type { Ended } from "../../core/plan.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
 import { classify } from "../../upstream/classify.ts";
-import { readError } from "../../upstream/dialects/error-body.ts";
+import { readError } from "../../upstream/format-kit/error-body.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { invalid } from "../formats/parse-json.ts";
 import { type Added, addedBy, type Context } from "./context.ts";

@@ -5,7 +5,7 @@ import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { AnswerReader, Ended, Plan } from "../../core/plan.ts";
 import type { AttemptFailure } from "../../core/route.ts";
 import { classify } from "../../upstream/classify.ts";
-import { readError } from "../../upstream/dialects/error-body.ts";
+import { readError } from "../../upstream/format-kit/error-body.ts";
 import type { VendorSocket } from "../../upstream/vendor-socket.ts";
 import { invalid } from "../formats/parse-json.ts";
 import { connect } from "./connect.ts";

@@ -1,6 +1,7 @@
 // A merchant's 402 in one form for every payment protocol: payee, amount, coin, and how to answer.
 import type { z } from "zod";
 import type { Rail } from "../../catalog/auth.ts";
+import { parsedJson } from "../../core/json.ts";
 import type { Hex } from "./hex.ts";
 import type { Signing } from "./signer.ts";
 
@@ -58,9 +59,5 @@ export function topicOf(address: Hex): Hex {
 }
 
 export function jsonIn(base64: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(base64, "base64").toString("utf8"));
-  } catch {
-    return undefined;
-  }
+  return parsedJson(Buffer.from(base64, "base64").toString("utf8"));
 }

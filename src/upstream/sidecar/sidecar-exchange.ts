@@ -1,6 +1,6 @@
 // One request to a vendor's sidecar process, in place of an HTTP exchange.
 import type { WireRequest } from "../build-request.ts";
-import type { VendorAnswer } from "../read-answer.ts";
+import type { VendorAnswer } from "../judge-answer.ts";
 import { cancelled, failureOfKind, VendorFailure } from "../vendor-failure.ts";
 import type { AskedSidecar } from "./sidecar.ts";
 

@@ -7,7 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import { isRecord, parsedJson } from "../../core/json.ts";
 import { getOrMake } from "../../core/maps.ts";
 import { destinationOf, type Proxies } from "../../core/proxies.ts";
-import type { VendorAnswer } from "../read-answer.ts";
+import type { VendorAnswer } from "../judge-answer.ts";
 import { failureOfKind, VendorFailure } from "../vendor-failure.ts";
 import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
 

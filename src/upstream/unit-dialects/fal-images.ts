@@ -1,7 +1,7 @@
 // Images from a vendor with one URL per model, which returns images as data or as links.
 import { isRecord, type Json } from "../../core/json.ts";
-import type { VendorError } from "../dialects/dialect.ts";
-import { readError } from "../dialects/error-body.ts";
+import type { VendorError } from "../format-kit/dialect.ts";
+import { readError } from "../format-kit/error-body.ts";
 import { atPointer } from "../json-pointer.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { UnitDialect } from "./unit-dialect.ts";

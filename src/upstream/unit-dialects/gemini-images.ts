@@ -1,7 +1,7 @@
 // Images from models that speak generateContent, which return them as parts of their answer.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { generateContentError } from "../dialects/error-body.ts";
+import { generateContentError } from "../format-kit/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { UnitDialect } from "./unit-dialect.ts";

@@ -3,7 +3,7 @@ import type { UnitSpec } from "../../catalog/unit-price.ts";
 import type { Json } from "../../core/json.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";
-import type { UpstreamBody, VendorError } from "../dialects/dialect.ts";
+import type { UpstreamBody, VendorError } from "../format-kit/dialect.ts";
 
 /** A caller's request, in the caller's format. */
 export interface UnitAsked {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { NeutralEvent } from "../../../src/core/neutral.ts";
 import { chatCompletionsEvents } from "../../../src/models/formats/chat-completions/vendor-events.ts";
-import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext, EventOut } from "../../../src/upstream/format-kit/dialect.ts";
 
 const context: ChatContext = {
   upstreamModel: "theirs",

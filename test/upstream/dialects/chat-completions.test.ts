@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ChatSpec } from "../../../src/catalog/adapter.ts";
 import type { FinalPart } from "../../../src/core/route.ts";
 import { chatCompletionsPassing } from "../../../src/models/formats/chat-completions/vendor.ts";
-import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext } from "../../../src/upstream/format-kit/dialect.ts";
 import { HeldStream } from "../../../src/upstream/held-stream.ts";
 
 function context(spec: Partial<ChatSpec> = {}, stream = true): ChatContext {

@@ -1,7 +1,7 @@
 // Translates OpenAI chat requests to the converse wire without loss of meaning, and its answers back to OpenAI's chat wire.
 import { describe, expect, it } from "vitest";
 import { converse } from "../../../src/models/formats/converse/vendor.ts";
-import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext } from "../../../src/upstream/format-kit/dialect.ts";
 import { answerOf, asked, chatContext, feed, RecordedStream } from "../../support/dialect-replay.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of the wire, read field by field below.

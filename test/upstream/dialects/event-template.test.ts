@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { filledTemplate, learnTemplate, matchesTemplate } from "../../../src/upstream/dialects/event-template.ts";
+import { filledTemplate, learnTemplate, matchesTemplate } from "../../../src/upstream/format-kit/event-template.ts";
 import { runs } from "../../support/runs.ts";
 
 const came = (said: string) => Buffer.from(`{"id":"theirs","delta":{"content":"${said}"},"n":0}`);

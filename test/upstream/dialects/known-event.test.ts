@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AnswerSink } from "../../../src/core/route.ts";
 import { createChatCompletionsReader } from "../../../src/models/formats/chat-completions/vendor-stream.ts";
-import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { EventStream } from "../../../src/upstream/event-stream.ts";
+import type { ChatContext } from "../../../src/upstream/format-kit/dialect.ts";
 import { runs } from "../../support/runs.ts";
 
 type Spec = ChatContext["spec"];

@@ -6,7 +6,7 @@ import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
-import type { Dialect } from "../../../src/upstream/dialects/dialect.ts";
+import type { Dialect } from "../../../src/upstream/format-kit/dialect.ts";
 import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";
 import { forFile } from "../../support/for-file.ts";
 

@@ -6,7 +6,7 @@ import { chatCompletions } from "../../../src/models/formats/chat-completions/ve
 import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
-import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext, EventOut } from "../../../src/upstream/format-kit/dialect.ts";
 import { gathered } from "../../../src/upstream/whole-stream.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 

@@ -7,7 +7,7 @@ import { chatCompletions } from "../../../src/models/formats/chat-completions/ve
 import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
-import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext, Dialect } from "../../../src/upstream/format-kit/dialect.ts";
 import { gathered } from "../../../src/upstream/whole-stream.ts";
 import { ANSWERS } from "../../models/formats/golden-cases.ts";
 import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";

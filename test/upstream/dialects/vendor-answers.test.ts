@@ -5,7 +5,7 @@ import { generateContent } from "../../../src/models/formats/generate-content/ve
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { classify } from "../../../src/upstream/classify.ts";
-import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext } from "../../../src/upstream/format-kit/dialect.ts";
 import {
   answerOf,
   asked,

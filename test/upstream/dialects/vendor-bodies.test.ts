@@ -7,7 +7,7 @@ import { converse } from "../../../src/models/formats/converse/vendor.ts";
 import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
-import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
+import type { ChatContext } from "../../../src/upstream/format-kit/dialect.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 interface Row {

@@ -3,9 +3,9 @@
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import { type FinishReason, type ReasoningBlock, thought } from "../../../core/neutral.ts";
 import type { TokenUsage } from "../../../core/route.ts";
-import type { ChatContext } from "../../../upstream/dialects/dialect.ts";
-import { upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
+import type { ChatContext } from "../../../upstream/format-kit/dialect.ts";
+import { upstreamCostFrom } from "../../../upstream/format-kit/error-body.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
 import { atPointer, countOf, lastAt } from "../../../upstream/json-pointer.ts";
 
 const USAGE_AT = ["/usage"];

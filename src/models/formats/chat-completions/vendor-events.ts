@@ -3,12 +3,17 @@
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralEvent } from "../../../core/neutral.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
-import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
-import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { type EventShape, learnShape, matchesTemplate, textWithin } from "../../../upstream/dialects/event-template.ts";
-import { pieceOf, ToolCalls } from "../../../upstream/dialects/tool-calls.ts";
-import { GivenIds } from "../../../upstream/dialects/tool-ids.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/format-kit/dialect.ts";
+import { readError, statusInside } from "../../../upstream/format-kit/error-body.ts";
+import { eventJson } from "../../../upstream/format-kit/event-json.ts";
+import {
+  type EventShape,
+  learnShape,
+  matchesTemplate,
+  textWithin,
+} from "../../../upstream/format-kit/event-template.ts";
+import { pieceOf, ToolCalls } from "../../../upstream/format-kit/tool-calls.ts";
+import { GivenIds } from "../../../upstream/format-kit/tool-ids.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./vendor-answer.ts";
 

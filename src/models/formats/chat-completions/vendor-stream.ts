@@ -2,16 +2,16 @@
 
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/dialects/dialect.ts";
-import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
-import { eventJson } from "../../../upstream/dialects/event-json.ts";
+import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/format-kit/dialect.ts";
+import { readError, statusInside } from "../../../upstream/format-kit/error-body.ts";
+import { eventJson } from "../../../upstream/format-kit/event-json.ts";
 import {
   type EventTemplate,
   filledTemplate,
   learnTemplate,
   matchesTemplate,
-} from "../../../upstream/dialects/event-template.ts";
-import { type KnownEvent, learnEvent, recognized } from "../../../upstream/dialects/known-event.ts";
+} from "../../../upstream/format-kit/event-template.ts";
+import { type KnownEvent, learnEvent, recognized } from "../../../upstream/format-kit/known-event.ts";
 import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 
 const DONE = Buffer.from("[DONE]");

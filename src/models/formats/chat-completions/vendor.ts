@@ -11,13 +11,13 @@ import type {
   ToolResultBlock,
 } from "../../../core/neutral.ts";
 import { classify } from "../../../upstream/classify.ts";
-import { fittedFields, unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
-import type { ChatContext, Dialect, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
-import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
-import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
-import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
-import { resultText } from "../../../upstream/dialects/tool-results.ts";
+import { fittedFields, unfit } from "../../../upstream/format-kit/chat-completions-fit.ts";
+import type { ChatContext, Dialect, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/format-kit/dialect.ts";
+import { readError, statusInside } from "../../../upstream/format-kit/error-body.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
+import { effortOf } from "../../../upstream/format-kit/thinking-budget.ts";
+import { fitOf, type ToolPlaces } from "../../../upstream/format-kit/tool-fit.ts";
+import { resultText } from "../../../upstream/format-kit/tool-results.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia, type LinkPlace, type Media } from "../../../upstream/media-links.ts";
 import { detailOf } from "./answers.ts";

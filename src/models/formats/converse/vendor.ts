@@ -2,13 +2,13 @@
 
 import { defined, type Json } from "../../../core/json.ts";
 import type { NeutralRequest } from "../../../core/neutral.ts";
-import { nearestEffort } from "../../../upstream/dialects/chat-completions-fit.ts";
-import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
-import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
-import { JSON_ONLY, jsonBySchema } from "../../../upstream/dialects/json-words.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
-import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
-import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
+import { nearestEffort } from "../../../upstream/format-kit/chat-completions-fit.ts";
+import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/format-kit/dialect.ts";
+import { withoutDropped } from "../../../upstream/format-kit/dropped-fields.ts";
+import { JSON_ONLY, jsonBySchema } from "../../../upstream/format-kit/json-words.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
+import { effortOf } from "../../../upstream/format-kit/thinking-budget.ts";
+import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/format-kit/tool-fit.ts";
 import { guaranteedSchema } from "../messages/vendor-schema.ts";
 import { conversationOf, type Turn } from "../messages/vendor-turns.ts";
 import { ConverseReader, converseError } from "./vendor-answer.ts";

@@ -5,11 +5,11 @@ import { type AnswerCallBlock, type FinishReason, type ReasoningBlock, thought }
 import { argumentsText } from "../../../core/raw-json.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
-import { generateContentError, statusInside } from "../../../upstream/dialects/error-body.ts";
-import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
-import { GivenIds } from "../../../upstream/dialects/tool-ids.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/format-kit/dialect.ts";
+import { generateContentError, statusInside } from "../../../upstream/format-kit/error-body.ts";
+import { eventJson } from "../../../upstream/format-kit/event-json.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
+import { GivenIds } from "../../../upstream/format-kit/tool-ids.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 

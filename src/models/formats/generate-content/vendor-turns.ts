@@ -9,7 +9,7 @@ import type {
   ToolResultBlock,
 } from "../../../core/neutral.ts";
 import { rawObject } from "../../../core/raw-json.ts";
-import { argumentsOf } from "../../../upstream/dialects/tool-results.ts";
+import { argumentsOf } from "../../../upstream/format-kit/tool-results.ts";
 
 export interface Turn {
   readonly role: "user" | "model";

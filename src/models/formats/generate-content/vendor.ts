@@ -2,12 +2,12 @@
 
 import { defined, type Json } from "../../../core/json.ts";
 import type { Effort, NeutralRequest } from "../../../core/neutral.ts";
-import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
-import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
-import { generateContentError } from "../../../upstream/dialects/error-body.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
-import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
-import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
+import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/format-kit/dialect.ts";
+import { withoutDropped } from "../../../upstream/format-kit/dropped-fields.ts";
+import { generateContentError } from "../../../upstream/format-kit/error-body.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
+import { budgetOf } from "../../../upstream/format-kit/thinking-budget.ts";
+import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/format-kit/tool-fit.ts";
 import { GenerateContentReader } from "./vendor-answer.ts";
 import { type ConversationRules, conversationOf } from "./vendor-turns.ts";
 

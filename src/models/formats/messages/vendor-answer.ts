@@ -3,10 +3,10 @@ import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { FinishReason } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { AnswerReader, ChatContext, EventOut, VendorError } from "../../../upstream/dialects/dialect.ts";
-import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
-import { formatOf, OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
+import type { AnswerReader, ChatContext, EventOut, VendorError } from "../../../upstream/format-kit/dialect.ts";
+import { eventJson } from "../../../upstream/format-kit/event-json.ts";
+import { OneChoice } from "../../../upstream/format-kit/one-choice.ts";
+import { formatOf, OpenBlocks } from "../../../upstream/format-kit/open-blocks.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 

@@ -2,14 +2,14 @@
 
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import { jsonText } from "../../../core/raw-json.ts";
-import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/dialects/dialect.ts";
-import { eventJson } from "../../../upstream/dialects/event-json.ts";
+import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/format-kit/dialect.ts";
+import { eventJson } from "../../../upstream/format-kit/event-json.ts";
 import {
   type EventTemplate,
   filledTemplate,
   learnTemplate,
   matchesTemplate,
-} from "../../../upstream/dialects/event-template.ts";
+} from "../../../upstream/format-kit/event-template.ts";
 import { emptiness } from "../../../upstream/vendor-failure.ts";
 import { COUNTS, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-answer.ts";
 

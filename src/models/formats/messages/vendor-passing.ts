@@ -3,8 +3,8 @@
 import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import { withMembers } from "../../../core/json-bytes.ts";
 import type { SentRequest } from "../../../core/neutral.ts";
-import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
-import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
+import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/format-kit/dialect.ts";
+import { fitOf, type ToolPlaces } from "../../../upstream/format-kit/tool-fit.ts";
 import {
   bodyLinksOf,
   bodyWithMedia,

@@ -9,7 +9,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
 } from "../../../core/neutral.ts";
-import { argumentsOf } from "../../../upstream/dialects/tool-results.ts";
+import { argumentsOf } from "../../../upstream/format-kit/tool-results.ts";
 
 export interface Turn {
   readonly role: "user" | "assistant";

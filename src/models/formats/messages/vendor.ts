@@ -3,12 +3,12 @@
 import type { ChatWire } from "../../../catalog/chat-wire.ts";
 import { defined, isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import type { Effort, NeutralRequest, NeutralTool } from "../../../core/neutral.ts";
-import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
-import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
-import { JSON_ONLY } from "../../../upstream/dialects/json-words.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
-import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
-import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
+import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/format-kit/dialect.ts";
+import { withoutDropped } from "../../../upstream/format-kit/dropped-fields.ts";
+import { JSON_ONLY } from "../../../upstream/format-kit/json-words.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
+import { budgetOf } from "../../../upstream/format-kit/thinking-budget.ts";
+import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/format-kit/tool-fit.ts";
 import { MessagesReader, messagesError } from "./vendor-answer.ts";
 import { messagesPassing } from "./vendor-passing.ts";
 import { guaranteedSchema } from "./vendor-schema.ts";

@@ -4,11 +4,11 @@ import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import { type FinishReason, type ReasoningBlock, thought } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
-import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
-import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/format-kit/dialect.ts";
+import { readError, upstreamCostFrom } from "../../../upstream/format-kit/error-body.ts";
+import { eventJson } from "../../../upstream/format-kit/event-json.ts";
+import { OneChoice } from "../../../upstream/format-kit/one-choice.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 

@@ -9,9 +9,9 @@ import type {
   StreamReader,
   UnaryAnswer,
   UpstreamBody,
-} from "../../../upstream/dialects/dialect.ts";
-import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
-import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
+} from "../../../upstream/format-kit/dialect.ts";
+import { readError, upstreamCostFrom } from "../../../upstream/format-kit/error-body.ts";
+import { fitOf, type ToolPlaces } from "../../../upstream/format-kit/tool-fit.ts";
 import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 import { endOf, failureInside, reasoningItem, sealOf, tellUnpriced, unended, usageOf } from "./vendor-answer.ts";
 

@@ -9,14 +9,14 @@ import type {
   ReasoningAsk,
   ToolResultBlock,
 } from "../../../core/neutral.ts";
-import { unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
-import type { ChatContext, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
-import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
-import { JSON_ONLY } from "../../../upstream/dialects/json-words.ts";
-import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
-import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
-import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
-import { resultText } from "../../../upstream/dialects/tool-results.ts";
+import { unfit } from "../../../upstream/format-kit/chat-completions-fit.ts";
+import type { ChatContext, UpstreamBody } from "../../../upstream/format-kit/dialect.ts";
+import { withoutDropped } from "../../../upstream/format-kit/dropped-fields.ts";
+import { JSON_ONLY } from "../../../upstream/format-kit/json-words.ts";
+import { formatOf } from "../../../upstream/format-kit/open-blocks.ts";
+import { effortOf } from "../../../upstream/format-kit/thinking-budget.ts";
+import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/format-kit/tool-fit.ts";
+import { resultText } from "../../../upstream/format-kit/tool-results.ts";
 import { reasoningItem } from "./vendor-answer.ts";
 
 // Conversations in OpenAI's responses wire: a list of items, of which messages are one kind.

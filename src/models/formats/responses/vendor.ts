@@ -1,7 +1,7 @@
 // OpenAI's responses wire: items in, items out. The only wire where its reasoning models accept tools together with reasoning.
 
-import type { Dialect } from "../../../upstream/dialects/dialect.ts";
-import { readError } from "../../../upstream/dialects/error-body.ts";
+import type { Dialect } from "../../../upstream/format-kit/dialect.ts";
+import { readError } from "../../../upstream/format-kit/error-body.ts";
 import { ResponsesReader } from "./vendor-answer.ts";
 import { responsesPassing } from "./vendor-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./vendor-request.ts";
