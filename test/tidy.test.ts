@@ -173,6 +173,10 @@ describe("the house", () => {
     expect(found.length).toBeLessThanOrEqual(ROOMS_MAX);
   });
 
+  it("the top of the repository holds no file that a program made by mistake, such as `:memory:`", () => {
+    expect(readdirSync(".").filter((name) => !/^[\w.-]+$/.test(name))).toEqual([]);
+  });
+
   it("each room has a short README", () => {
     const broken = ROOMS.flat()
       .filter((room) => room !== "main.ts")
