@@ -1,5 +1,4 @@
 // The gateway's clock, which tests can replace.
-import { setTimeout } from "node:timers/promises";
 
 export interface Clock {
   /** Whole milliseconds since the epoch: for windows, expiry, and people. */
@@ -26,8 +25,17 @@ export function steadyClock(clock: Clock): Clock {
 }
 
 /** Resolves after `ms`, or once the signal aborts. Does not keep the process alive. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal, ref: false }).catch(() => {});
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const over = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", over);
+    resolve();
+  };
+  const timer = setTimeout(over, ms).unref();
+  signal.addEventListener("abort", over, { once: true });
+  if (signal.aborted) over();
+  return promise;
 }
 
 /** The work's result; `late` where it takes longer than `msMax` or the signal is aborted. The end of either aborts the work's signal. */

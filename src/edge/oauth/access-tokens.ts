@@ -4,7 +4,7 @@ import { hash, type KeyObject, verify } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { isRecord, stringOf } from "../../core/json.ts";
+import { isRecord, parsedJson, stringOf } from "../../core/json.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 /** The only scope: spending an account's money within a grant (contract, 5.2). */
@@ -32,12 +32,8 @@ function wrong(detail: string): GatewayError {
 }
 
 function partOf(text: string): Record<string, unknown> | null {
-  try {
-    const part: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
-    return isRecord(part) ? part : null;
-  } catch {
-    return null;
-  }
+  const part = parsedJson(Buffer.from(text, "base64url").toString("utf8"));
+  return isRecord(part) ? part : null;
 }
 
 /** The resources that tokens are for: the API and the MCP server. A token for either is good for both. */

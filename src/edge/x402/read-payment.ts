@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Network } from "../../catalog/networks.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { parsedJson } from "../../core/json.ts";
 import type { Hex } from "../../money/wallet/hex.ts";
 import type { Requirements } from "./challenge.ts";
 
@@ -64,11 +65,7 @@ function bad(header: string, detail: string): GatewayError {
 
 function jsonOf(text: string): unknown {
   if (text.length > CHARACTERS_MAX || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
-  try {
-    return JSON.parse(Buffer.from(text, "base64").toString("utf8"));
-  } catch {
-    return undefined;
-  }
+  return parsedJson(Buffer.from(text, "base64").toString("utf8"));
 }
 
 export function readPayment(headers: ReadonlyMap<string, string>, terms: Network): Payment | GatewayError | null {

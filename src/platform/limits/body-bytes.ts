@@ -32,12 +32,16 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
   const byAccount = new Map<string, number>();
   let total = 0;
 
-  function add(accountId: string, bytes: number): GatewayError | null {
-    const after = (byAccount.get(accountId) ?? 0) + bytes;
-    if (bytes > 0 && after > accountBytesMax) return full("This account's", accountBytesMax, 429);
-    if (after === 0) byAccount.delete(accountId);
-    else byAccount.set(accountId, after);
-    return null;
+  function accountFull(owner: string, bytes: number): GatewayError | null {
+    const after = (byAccount.get(owner) ?? 0) + bytes;
+    return after > accountBytesMax ? full("This account's", accountBytesMax, 429) : null;
+  }
+
+  function count(owner: string | null, bytes: number): void {
+    if (owner === null) return;
+    const after = (byAccount.get(owner) ?? 0) + bytes;
+    if (after === 0) byAccount.delete(owner);
+    else byAccount.set(owner, after);
   }
 
   function open(): BodyShare {
@@ -47,22 +51,26 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
     return {
       grow(bytes) {
         if (closed) return null;
-        if (total + bytes > bytesMax) return full("All", bytesMax, 503);
-        const refusal = owner === null ? null : add(owner, bytes);
+        // An account at its own limit is told so even where all are full: only its own bodies can make room for it.
+        const refusal = owner === null ? null : accountFull(owner, bytes);
         if (refusal !== null) return refusal;
+        if (total + bytes > bytesMax) return full("All", bytesMax, 503);
+        count(owner, bytes);
         total += bytes;
         taken += bytes;
         return null;
       },
       belongTo(accountId) {
         if (closed) return null;
-        const refusal = add(accountId, taken);
-        if (refusal === null) owner = accountId;
-        return refusal;
+        const refusal = accountFull(accountId, taken);
+        if (refusal !== null) return refusal;
+        owner = accountId;
+        count(owner, taken);
+        return null;
       },
       close() {
         total -= taken;
-        if (owner !== null) add(owner, -taken);
+        count(owner, -taken);
         taken = 0;
         owner = null;
         closed = true;

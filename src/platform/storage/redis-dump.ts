@@ -4,6 +4,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { parsedJson } from "../../core/json.ts";
 import { writeWhole } from "../../core/whole-file.ts";
 import type { RedisLink } from "./redis-link.ts";
 
@@ -107,24 +108,16 @@ export async function checkDump(path: string): Promise<DumpHead & DumpEnd> {
   let count = 0;
   for await (const text of createInterface({ input: createReadStream(path) })) {
     if (last !== null) digest.update(`${last}\n`);
-    head ??= parsed<DumpHead>(text);
+    head ??= (parsedJson(text) ?? null) as DumpHead | null;
     last = text;
     count += 1;
   }
   if (head?.format !== FORMAT) throw new Error(`${path} is not a dump of Tollgate's Redis`);
-  const end = parsed<DumpEnd>(last ?? "");
+  const end = parsedJson(last ?? "") as DumpEnd | null | undefined;
   if (end?.sha256 !== digest.digest("hex") || end.keys !== count - 2) {
     throw new Error(`${path} is damaged or cut off: its checksum is not that of what is in it`);
   }
   return { ...head, ...end };
-}
-
-function parsed<T>(text: string): T | null {
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    return null;
-  }
 }
 
 export async function isEmptyRedis(link: RedisLink): Promise<boolean> {

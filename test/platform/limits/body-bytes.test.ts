@@ -17,3 +17,10 @@ test("bodies of one account and of all have a bound, and give back what they too
   const last = bodies.open();
   expect([last.belongTo("a"), last.grow(6)]).toEqual([null, null]);
 });
+
+test("an account at its own bound is told so, even where all bodies have reached theirs", () => {
+  const bodies = createBodyBytes({ bytesMax: 10, accountBytesMax: 6 });
+  const [first, second, other, none] = [bodies.open(), bodies.open(), bodies.open(), bodies.open()];
+  expect([first.belongTo("a"), first.grow(5), second.belongTo("a"), other.grow(5)]).toEqual([null, null, null, null]);
+  expect([second.grow(2)?.status, none.grow(2)?.status]).toEqual([429, 503]);
+});

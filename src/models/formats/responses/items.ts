@@ -1,5 +1,5 @@
 // Output items of the responses format: text, thoughts and calls, each with its id.
-import { isRecord, type Json, wordOf } from "../../../core/json.ts";
+import { isRecord, type Json, parsedJson, wordOf } from "../../../core/json.ts";
 import type { ActionBlock, ActionCall, FinishReason } from "../../../core/neutral.ts";
 import type { ResponseStatus } from "./response-object.ts";
 import type { CalledTool, ResponsesTools } from "./tools.ts";
@@ -39,12 +39,8 @@ export function reasoningItem(id: string, status: ItemStatus, summary: readonly 
 
 /** One argument of a call; undefined if the arguments were truncated or have another form. */
 function argumentIn(text: string, name: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isRecord(parsed) ? parsed[name] : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parsedJson(text);
+  return isRecord(parsed) ? parsed[name] : undefined;
 }
 
 /** The input of a custom tool; text that is not such an object is used as it is. */
