@@ -5,7 +5,7 @@ export interface Target {
   readonly port: number;
   readonly tls?: boolean;
   readonly request: string;
-  /** Callers' keys. Each request replaces `SOMEBODY` with one of them, at random or in turn. */
+  /** Keys of callers. Each request takes one of them in place of `SOMEBODY`: the next one if `inTurn`, otherwise a random one. */
   readonly callers?: readonly string[];
   readonly inTurn?: boolean;
 }

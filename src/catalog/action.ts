@@ -238,8 +238,8 @@ interface Answered {
 type WrittenAction<P> = Omit<ActionSpec<P>, "example"> & { readonly example: ActionSpec["example"] | Answered };
 
 /**
- * Gives the functions of an action the type of its own `params` schema. Other files do not see this type. `common`: the fields that it
- * shares with other actions; its own take precedence.
+ * Types the functions of an action by its own `params` schema. `common` holds fields that several actions share; the action's own fields
+ * take precedence.
  */
 export function action<P>(own: WrittenAction<P>): ActionSpec;
 export function action<P, Common extends object>(

@@ -38,8 +38,7 @@ export class Places {
     const own = getOrMake(this.#waiting, owner, () => new Set());
     const begin = () => resolve(true);
     const giveUp = () => {
-      own.delete(begin);
-      if (own.size === 0) this.#waiting.delete(owner);
+      if (own.delete(begin) && own.size === 0) this.#waiting.delete(owner);
       resolve(false);
     };
     own.add(begin);

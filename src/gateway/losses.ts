@@ -13,7 +13,7 @@ import type { Ground } from "./open-foundation.ts";
 
 const KIND = "losses";
 const DAY_MS = 86_400_000;
-/** A killed process loses what it has counted since its last exchange. */
+/** Time between two exchanges with the store. A killed process loses what it counted after the last one. */
 const BEAT_MS = 10_000;
 /** Longer than the counted day, in case the clock is set back. */
 const KEEP_MS = 2 * DAY_MS;

@@ -78,7 +78,7 @@ export async function openDiskStore(
     return join(folder, id.slice(5, 7), id);
   }
 
-  /** Null where there is no such file. */
+  /** Resolves to null if the file does not exist. */
   function ifThere<Found>(found: Promise<Found>): Promise<Found | null> {
     return found.catch((error: unknown) => {
       if (hasCode(error, ["ENOENT"])) return null;

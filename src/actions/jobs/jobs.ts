@@ -169,7 +169,7 @@ export class Jobs {
     return this.#watches.watch(job);
   }
 
-  /** What it has cost its payer so far; null where its kind only knows that at the end. */
+  /** Returns the cost so far, in cents; null for kinds whose cost is known only at the end. */
   spentCents({ kind, spentNano, progress }: JobRecord): number | null {
     return this.#kinds.get(kind)?.counted === "price" ? centsUp(spentNano) : spentSoFar(progress);
   }

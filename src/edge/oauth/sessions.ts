@@ -104,7 +104,7 @@ export function createSessions(records: Records, books: Books, base: () => strin
       const hint = (await books.key(accountId, keyId))?.hint ?? "";
       return kept.begin(request, { accountId, keyId, hint });
     },
-    /** Null: there is no session, or its key has changed since. */
+    /** Returns the session; null if there is none, or if its key has changed. */
     async of(request: GatewayRequest): Promise<Session | null> {
       const found = await kept.of(request);
       if (found === null) return null;

@@ -51,7 +51,7 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
     return {
       grow(bytes) {
         if (closed) return null;
-        // An account at its own limit is told so even where all are full: only its own bodies can make room for it.
+        // Checks the account first: other accounts cannot make room for it.
         const refusal = owner === null ? null : accountFull(owner, bytes);
         if (refusal !== null) return refusal;
         if (total + bytes > bytesMax) return full("All", bytesMax, 503);

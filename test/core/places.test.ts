@@ -1,0 +1,26 @@
+// Places for work that waits: an aborted wait loses nobody else's turn.
+import { expect, it } from "vitest";
+import { Places } from "../../src/core/places.ts";
+
+it("an abort just after its turn came takes no turn of the same owner's next work", async () => {
+  const places = new Places(1);
+  await places.enter("a");
+  const late = new AbortController();
+  const first = places.enter("a", late.signal);
+  places.leave();
+  const second = places.enter("a");
+  late.abort();
+  places.leave();
+  expect(await Promise.all([first, second])).toEqual([true, true]);
+});
+
+it("an aborted wait takes no place", async () => {
+  const places = new Places(1);
+  await places.enter("a");
+  const waiting = new AbortController();
+  const first = places.enter("b", waiting.signal);
+  waiting.abort();
+  expect(await first).toBe(false);
+  places.leave();
+  expect(places.isIdle).toBe(true);
+});
