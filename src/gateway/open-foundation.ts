@@ -93,10 +93,10 @@ async function openGround(options: GatewayOptions, opened: Opened) {
     return openedStores;
   });
   const loading = openCatalog(config);
-  const read = loading.then(({ close }) => opened.add(close));
+  await Promise.allSettled([opening, loading.then(({ close }) => opened.add(close))]);
   // If both fail, report the stores.
-  const catalog = await opening.finally(() => read.catch(() => {})).then(() => loading);
   const { records } = await opening;
+  const catalog = await loading;
   const figures = openFigures(records, clock, (error) => broken(error, "the day's figures were not stored"));
   opened.add(figures.close);
   return {

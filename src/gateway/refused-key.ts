@@ -104,7 +104,7 @@ function variablesFor(asked: string, catalog: Catalog): readonly string[] {
 function reasonOf({ attempts, code, asked, message = null }: FailedCall, catalog: Catalog): string | null {
   const last = attempts.findLast(
     ({ refusal, reason }) =>
-      refusal !== undefined && FAILURES[reason as FailureKind].code === "upstream_not_configured",
+      refusal !== undefined && FAILURES[reason as FailureKind]?.code === "upstream_not_configured",
   );
   const adapter = catalog.adapters(LIVE).get(last?.vendor ?? "");
   if (last?.refusal !== undefined && adapter !== undefined)

@@ -78,6 +78,17 @@ describe("a start that fails once the store is open", () => {
   const start = (port: string) =>
     startGateway({ config: readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: port }), onFatal: () => {} });
 
+  test("names the file of the catalog that is wrong, though that is known before the store is open", async () => {
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown) => unhandled.push(error);
+    process.on("unhandledRejection", hear);
+    onTestFinished(() => void process.off("unhandledRejection", hear));
+    writeFileSync(join(dataDir, "models.json"), "{}");
+    await expect(start("0")).rejects.toThrow("models.json: format");
+    expect(unhandled).toEqual([]);
+    rmSync(join(dataDir, "models.json"));
+  });
+
   test("leaves it free for the next: a folder of files that is a file, then an operator's port that is taken", async () => {
     writeFileSync(join(dataDir, "files"), "not a folder");
     await expect(start("0")).rejects.toThrow("files");

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { envName } from "../../src/catalog/configure.ts";
 import { keyVariablesOf, variablesOf } from "../../src/catalog/variables.ts";
 import { run } from "../../src/cli/run.ts";
+import { explained } from "../../src/gateway/refused-key.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { sendAs } from "../support/keyed-fetch.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -192,4 +193,30 @@ it("blames no key for what the sandbox plays", async () => {
   const [row] = await listed("failed", play.accountId);
   expect(row?.reason).not.toMatch(/our key|API_KEY/);
   expect((await gateway.admin("GET", "/admin/v1/doctor")).json.refusals).toEqual(before);
+});
+
+it("explains a call that an earlier release kept with a reason of its own", async () => {
+  const attempt = {
+    vendor: "openai",
+    model: "m",
+    status: 401,
+    reason: "of-old",
+    refusal: "no",
+    ms: 1,
+    upstreamNano: 0,
+  };
+  const [of, at] = [
+    { accountId: "a", keyId: "k", endpoint: "chat", asked: "m" },
+    { createdAtMs: 0, ms: 1, tags: [] },
+  ];
+  const told = {
+    requestId: "r",
+    status: "failed",
+    httpStatus: 503,
+    code: "upstream_error",
+    message: "It failed.",
+  } as const;
+  const calls = { find: async () => ({ rows: [{ ...told, ...of, ...at, attempts: [attempt] }], next: null }) };
+  const { rows } = await explained(calls, () => catalog).find({ status: null } as never);
+  expect(rows[0]?.reason).toBe("It failed.");
 });

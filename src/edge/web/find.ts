@@ -67,7 +67,6 @@ export function findSection(path: string, places: Places, looks: readonly Look[]
   const named = Object.values(places).flatMap((own) => Object.entries(own));
   return {
     path,
-    place: path,
     async show({ ask, request }) {
       const words = (request.query.get("q") ?? "").trim().slice(0, WORDS_MAX);
       const hits: Hit[] = named.flatMap(([name, href]) => (has(name, words) ? [{ kind: "Page", name, href }] : []));
