@@ -173,7 +173,7 @@ export class BatchRun {
     const isPaying = this.progress.state === "in_progress";
     const native = isPaying && this.progress.native != null ? new NativeBatch(this, index) : null;
     const isOwed = native === null ? this.progress.stop === null : job.holding.postedNano === ZERO;
-    if (isOwed && !(job.holding.isHeld && this.#isCovered)) await this.#rehold();
+    if (isPaying && isOwed && !(job.holding.isHeld && this.#isCovered)) await this.#rehold();
     this.answers = (await native?.answers()) ?? null;
     while (this.progress.state === "in_progress" && this.stop === null) {
       const part = await this.#open(index);

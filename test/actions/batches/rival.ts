@@ -86,11 +86,11 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
   /** Jobs of a process that runs batches. */
   function processOf(
     self: string,
-    parts: Pick<BatchDeps, "calls" | "vendors"> & { readonly ledger: Stores["ledger"] },
+    parts: Pick<BatchDeps, "calls" | "vendors"> & Partial<BatchDeps> & { readonly ledger: Stores["ledger"] },
   ) {
     const kind = batchKind({
-      ...parts,
       files: createBatchFiles(files),
+      ...parts,
       places: new BatchPlaces(),
       left: { add: async () => {} },
       clock: systemClock,
@@ -218,4 +218,23 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
       expect(spent).toBe(spentNano);
     },
   );
+
+  it(`${name}: a paid native batch interrupted while it stores its files needs no money to end`, async () => {
+    const stored = createBatchFiles(files);
+    let rival = "";
+    const keep: typeof stored.keep = async (...given) => {
+      if (given[1].purpose === "batch" || rival !== "") return stored.keep(...given);
+      const row = await stores.ledger.account(ACCOUNT);
+      const free = (row?.grantedNano ?? 0) - (row?.spentNano ?? 0) - (row?.heldNano ?? 0);
+      const hold = { accountId: ACCOUNT, holdId: "rival of files", cents: 0, nowMs: Date.now() };
+      rival = (await stores.ledger.reserve(holdRequest(hold, { inference: false, amountNano: nano(free) }))).outcome;
+      throw new Error("the store is away");
+    };
+    const parts = { calls, vendors: vendors(() => true), ledger: stores.ledger, files: { ...stored, keep } };
+    const stage = processOf("files", parts);
+    await stage.jobs.start();
+    const { progress, end } = await ended(stage, await launch(stage, "files", PAYER.keyId));
+    await stage.jobs.stop();
+    expect([rival, progress, end]).toMatchObject(["held", { stop: null }, { result: { status: "completed" } }]);
+  });
 }
