@@ -62,7 +62,7 @@ function restFor(state: State, failure: AttemptFailure): number {
 }
 
 /** The account whose own key the route uses; undefined for one of the gateway's keys. */
-function ownerOf(healthKey: string): string | undefined {
+export function ownerOf(healthKey: string): string | undefined {
   return healthKey.startsWith("own ") ? healthKey.split(" ", 2)[1] : undefined;
 }
 

@@ -14,6 +14,7 @@ import type {
   Tries,
 } from "../../core/route.ts";
 import { NOTHING_READ } from "../../upstream/nothing-read.ts";
+import { ownerOf } from "../../upstream/route-health.ts";
 
 /** The longest Retry-After that we wait out; after a longer one, the next route is tried. */
 const RETRY_AFTER_MS_MAX = 2_500;
@@ -48,8 +49,8 @@ export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
 }
 
 /** Keeps the vendor's message if the vendor, our key or our account is at fault. Empty for a caller's own key, which only the caller can fix. */
-function refusalIn({ kind, message, told }: AttemptFailure): Pick<Leg, "refusal"> {
-  if (FAILURES[kind].fault !== "provider" || told !== undefined) return {};
+function refusalIn({ kind, message, told }: AttemptFailure, { healthKey }: Candidate): Pick<Leg, "refusal"> {
+  if (FAILURES[kind].fault !== "provider" || told !== undefined || ownerOf(healthKey) !== undefined) return {};
   return { refusal: message.slice(0, REFUSAL_CHARS_MAX) };
 }
 
@@ -152,7 +153,12 @@ class Retrying implements RouteAttempt, AnswerSink {
     tries.failed = this.#candidate;
     tries.skippedEvents += this.#attempt?.reading().skippedEvents ?? 0;
     const { answer } = failure;
-    this.#leg(failure.kind, failure.status, answer === undefined ? "left" : "whole", refusalIn(failure));
+    this.#leg(
+      failure.kind,
+      failure.status,
+      answer === undefined ? "left" : "whole",
+      refusalIn(failure, this.#candidate),
+    );
     if (answer !== undefined) tries.empty = { served: this.#candidate, reading: this.reading(), final: answer };
     const againMs = mayTryOn(failure, tries) ? againAfterMs(failure, this.#count, this.#isLast) : null;
     if (againMs === null || tries.clock.elapsedMs() + againMs >= tries.deadlineMs) {

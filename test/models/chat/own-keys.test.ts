@@ -27,6 +27,8 @@ async function call(key: string, method: string, path: string, body?: unknown) {
   return { status: response.status, json: (await response.json()) as Json };
 }
 
+const ASKED = { model: MODEL, max_tokens: 20, messages: [{ role: "user", content: "How are you?" }] };
+
 const put = (body: Json, provider = "openai") => call(account.key, "PUT", `/api/v1/provider-keys/${provider}`, body);
 
 /** The vendor rejects these keys and accepts all others. */
@@ -104,6 +106,18 @@ it("lets an account go on whose balance does not do for the full price", async (
   const asked = { model: MODEL, max_tokens: 30_000, messages: [{ role: "user", content: "How are you?" }] };
   expect((await call(account.key, "POST", "/api/llm/v1/chat/completions", asked)).status).toBe(200);
   expect(vendor.asked.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${OWN}`]);
+});
+
+it("the provider's words about a failed call are kept for the operator, except of a call with an account's own key", async () => {
+  const failed = async () => {
+    vendor.answers({ status: 500, body: { error: { message: "Words of the provider" } } });
+    expect((await call(account.key, "POST", "/api/llm/v1/chat/completions", ASKED)).status).toBe(502);
+    const { json } = await gateway.admin("GET", `/admin/v1/transactions?account=${account.accountId}&status=failed`);
+    return JSON.stringify((json.transactions as Json[])[0]);
+  };
+  expect(await failed()).toContain("Words of the provider");
+  await put({ key: OWN, fallback: false });
+  expect(await failed()).not.toContain("Words of the provider");
 });
 
 it("is sealed where it is kept, told by its last characters, and put by the primary key at a provider that is sold here", async () => {
