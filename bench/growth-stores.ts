@@ -1,10 +1,11 @@
 // The stores that `growth` compares: one with many accounts and their past, and one with the callers alone. Kept for the next run.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../src/core/clock.ts";
 import { LEDGER_UNIT } from "../src/money/ledger/sqlite/ledger.ts";
 import { openSqliteThread } from "../src/platform/storage/sqlite-thread.ts";
+import { removeFolder } from "../test/support/remove-folder.ts";
 import { DAY_MS, FILLED_DAYS, type Fill, type Filled, fillLedger } from "./fill-ledger.ts";
 
 const ACCOUNTS = 10_000_000;
@@ -23,7 +24,7 @@ async function ensure(folder: string, fill: Fill, say: (line: string) => void): 
   const data = join(folder, "data");
   const names = join(folder, "filled.json");
   if (!existsSync(names)) {
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
     mkdirSync(data, { recursive: true });
     const fromMs = systemClock.elapsedMs();
     const took = () => `${((systemClock.elapsedMs() - fromMs) / 1_000).toFixed(0)} s`;

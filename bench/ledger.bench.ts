@@ -1,6 +1,6 @@
 // The ledger alone: hold and post pairs with 1, 64 and 512 in flight, on a real file with real commits.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,6 +10,7 @@ import { createWindows } from "../src/kernel/windows.ts";
 import type { Ledger, PostRequest, ReserveRequest } from "../src/money/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../src/money/ledger/sqlite/ledger.ts";
 import { openSqliteThread } from "../src/platform/storage/sqlite-thread.ts";
+import { removeFolder } from "../test/support/remove-folder.ts";
 
 export interface LedgerBenchRow {
   readonly inFlight: number;
@@ -52,7 +53,7 @@ export async function ledgerBench(options: LedgerBenchOptions = {}): Promise<Led
     return rows;
   } finally {
     await thread.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   }
 }
 

@@ -1,8 +1,9 @@
 // `npm run bench -- profile unary`: the gateway's CPU under a fixed load, by function.
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startRedis } from "../test/support/redis.ts";
+import { removeFolder } from "../test/support/remove-folder.ts";
 import { type Bench, startClient, startSubjects, stopSubjects, withCpu } from "./bench.ts";
 import type { Job } from "./load/jobs.ts";
 import { actingText } from "./scenarios/acting.ts";
@@ -70,7 +71,7 @@ function summarise(profile: Profile): string[] {
 /** Profiles the gateway, or the subjects in `--subjects`, under a scenario's load; returns the text to print. */
 export async function profile(bench: Bench, load: string): Promise<string> {
   const folder = fileURLToPath(new URL(`.work/profile-${load}`, import.meta.url));
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   mkdirSync(folder, { recursive: true });
   const nodeFlags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=250"];
   const name = (["bare", "node"] as const).find((other) => bench.only?.has(other)) ?? "tollgate";

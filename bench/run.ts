@@ -1,9 +1,10 @@
 // `npm run bench`: starts what it needs, measures, prints a table of bars, and leaves nothing running.
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { makeCertificate } from "../test/support/certificates.ts";
+import { removeFolder } from "../test/support/remove-folder.ts";
 import { atMost, type Bench, over, type Row, type Scenario } from "./bench.ts";
 import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
@@ -116,7 +117,7 @@ const folder = join(fileURLToPath(new URL(".work", import.meta.url)), String(pro
 
 async function leave(code: number): Promise<never> {
   await processes.stopAll();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   process.exit(code);
 }
 

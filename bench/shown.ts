@@ -1,13 +1,14 @@
 // How long the pages take over many postings, accounts and keys, and what open consoles cost: `node bench/shown.ts [postings] [consoles] [accounts]
 // [keys]`. The accounts share the postings, written by the database itself, and one of them has that many keys; the gateway, its ledger and the
 // reader are this process.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as waited } from "node:timers/promises";
 import { systemClock } from "../src/core/clock.ts";
 import { startGateway } from "../src/gateway/gateway.ts";
 import { readConfig } from "../src/platform/config.ts";
+import { removeFolder } from "../test/support/remove-folder.ts";
 import { DAY_MS, FILLED_DAYS, fillLedger } from "./fill-ledger.ts";
 
 const POSTINGS = Number(process.argv[2] ?? 1_000_000);
@@ -124,4 +125,4 @@ say(
   `${CONSOLES} open consoles, told ${Math.min(...told)} times each: ${watched.toFixed(2)} % of a core, ${idle.toFixed(2)} % without`,
 );
 await gateway.drain();
-rmSync(dataDir, { recursive: true, force: true });
+removeFolder(dataDir);

@@ -1,6 +1,6 @@
 // Reports over many postings, in a file beside calls, or in a PostgreSQL: `node bench/usage.ts [postings] [accounts] [postgres url]`.
 // The database writes the postings, the same as those of `growth`. The bench sends no HTTP requests.
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -16,6 +16,7 @@ import {
 import { openPostgresArchive } from "../src/money/ledger/archive/postgres.ts";
 import { sqliteLedger } from "../src/money/ledger/sqlite/ledger.ts";
 import { openSqliteThread } from "../src/platform/storage/sqlite-thread.ts";
+import { removeFolder } from "../test/support/remove-folder.ts";
 import { burstsOf, chargePlaces, fillLedger, type KnownAccount, USAGE } from "./fill-ledger.ts";
 
 const POSTINGS = Number(process.argv[2] ?? 1_000_000);
@@ -172,7 +173,7 @@ async function ofFile(): Promise<void> {
     await ledger.close();
     say(`the file: ${(statSync(file).size / 1024 / 1024).toFixed(0)} MiB`);
   } finally {
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   }
 }
 

@@ -1,10 +1,11 @@
 // .ci/run with a fake npm that simulates its lanes: which lanes run, what is counted, the final message, and the exit status.
 import { execFile } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { onlyAProcessShows } from "./support/process-fact.ts";
+import { removeFolder } from "./support/remove-folder.ts";
 
 onlyAProcessShows("the lanes of .ci/run");
 
@@ -58,7 +59,7 @@ function reportOf(...cases: readonly Case[]) {
 
 async function ci(lanes: Readonly<Record<string, Played>>, scripts: readonly string[] = []) {
   const root = mkdtempSync(join(tmpdir(), "tollgate-ci-"));
-  onTestFinished(() => rmSync(root, { recursive: true }));
+  onTestFinished(() => removeFolder(root));
   cpSync(CI, join(root, ".ci"), { recursive: true });
   for (const folder of ["bin", "played"]) mkdirSync(join(root, folder));
   writeFileSync(

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { curl } from "../src/edge/web/words.ts";
 import { STAND_INS } from "../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { removeFolder } from "./support/remove-folder.ts";
 import {
   read as asRead,
   BANNED,
@@ -285,7 +286,7 @@ describe("what the pages promise of a running gateway", () => {
   afterAll(async () => {
     await gateway.stop();
     await sandbox.close();
-    rmSync(overlay, { recursive: true, force: true });
+    removeFolder(overlay);
   });
 
   test("a provider of OpenAI's wire is one file of fewer than 60 lines", async () => {

@@ -1,5 +1,5 @@
 // Prepaid browsers: what callers get and pay, and what happens to a browser whose time runs out or whose answer was lost.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -25,6 +25,7 @@ import { startBrowserbase } from "../support/browserbase.ts";
 import { forFile } from "../support/for-file.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const vendor = forFile(await startBrowserbase());
@@ -193,7 +194,7 @@ describe("when its time is over", () => {
   afterAll(async () => {
     await upstream.close();
     await close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   beforeEach(() => {
     broken.length = 0;

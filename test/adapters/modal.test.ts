@@ -1,5 +1,5 @@
 // Machines for one task: their price, what callers can do with them, and the process that talks to their vendor.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,6 +9,7 @@ import { Sidecar } from "../../src/upstream/sidecar/sidecar.ts";
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const SANDBOX = "sb-1234567890";
 
@@ -32,7 +33,7 @@ describe("a machine that nobody waits for any more", () => {
     expect(sidecar.pid).toBeUndefined();
     const made = JSON.parse(readFileSync(join(folder, "node_modules/modal/state.json"), "utf8")) as object;
     expect(Object.values(made)).toMatchObject([{ returncode: 137 }]);
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
 });
 
@@ -57,7 +58,7 @@ describe("through a gateway", () => {
   });
   afterAll(async () => {
     await gateway.stop();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
 
   async function run(account: TestAccount | undefined, name: string, params: object = {}) {

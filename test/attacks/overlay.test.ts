@@ -1,9 +1,10 @@
 // A broken, endless or huge overlay folder: a running gateway keeps its catalog and its calls.
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { folderForFile, forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const folder = folderForFile("tollgate-overlay-");
 const adapters = join(folder, "adapters");
@@ -23,7 +24,7 @@ begin();
 const gateway = forFile(await startTestGateway({ OVERLAY_DIR: folder }));
 const account = await gateway.account();
 afterEach(() => {
-  rmSync(adapters, { recursive: true });
+  removeFolder(adapters);
   begin();
 });
 

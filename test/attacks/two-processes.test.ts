@@ -1,11 +1,12 @@
 // One account on two processes sharing a Redis: its limits on cost to us and on holds are the same as on one.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const BOUND_CENTS = 2;
 /** The vendor's charge for a search that finds nothing. */
@@ -30,7 +31,7 @@ beforeAll(async () => {
     await one.stop();
     await other.stop();
     await redis.dispose();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   };
 }, REDIS_MS_MAX);
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import { CatalogError } from "../../src/catalog/validate.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 /** A complete OpenAI-compatible provider: nothing else needs to be written. */
@@ -33,7 +34,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 function write(file: string, text: string): void {

@@ -1,6 +1,6 @@
 // `tollgate certify` over deliberately broken vendors. test/matrix/certify.test.ts covers every stand-in.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { startTestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const KEY = "sk-secret-of-the-operator";
@@ -46,7 +47,7 @@ afterAll(async () => {
   for (const proxy of proxies) proxy.closeAllConnections();
   await Promise.all(proxies.map((proxy) => new Promise((resolve) => proxy.close(resolve))));
   await standIns.close();
-  rmSync(dir, { recursive: true, force: true });
+  removeFolder(dir);
 });
 
 async function certify(words: readonly string[], environment: Record<string, string> = {}) {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { run } from "../../src/cli/run.ts";
 import { folderForFile, forFile } from "../support/for-file.ts";
 import { eventually, startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const dataDir = folderForFile("tollgate-cli-");
 const gateway = forFile(await startTestGateway({ DATA_DIR: dataDir }));
@@ -270,7 +271,7 @@ describe("the ledger", () => {
     const headers = { authorization: `Bearer ${key}` };
     expect((await fetch(`${restarted.url}/api/v1/account`, { headers })).status).toBe(200);
     await restarted.stop();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   test("that is not there is not made", async () => {
@@ -280,7 +281,7 @@ describe("the ledger", () => {
     expect(await run(["doctor"], { environment: place, out: () => {}, err: (line) => err.push(line) })).toBe(1);
     expect(err.join()).toContain("there is no ledger");
     expect(existsSync(join(folder, "none"))).toBe(false);
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 });
 

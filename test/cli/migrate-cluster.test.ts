@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,6 +10,7 @@ import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
 import { charge, newAccount } from "../money/ledger/requests.ts";
 import { NO_BOUNDS } from "../money/ledger/store.ts";
 import { REDIS_MS_MAX, startRedisCluster } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 test("a ledger moves to a cluster and back, and its copy is restored there", { timeout: REDIS_MS_MAX }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-migrate-"));
@@ -48,5 +49,5 @@ test("a ledger moves to a cluster and back, and its copy is restored there", { t
     expect.stringMatching(/^12 accounts, 0 open holds, 24 postings: all in order\.$/m),
   ]);
   await cluster.dispose();
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });

@@ -1,5 +1,5 @@
 // A ledger file with some of everything, an empty Redis to migrate it to, and what either shows.
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "../../src/cli/run.ts";
@@ -17,6 +17,7 @@ import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
 import { CENT, holdRequest, legOf, newAccount, newKey, postRequest } from "../money/ledger/requests.ts";
 import { NO_BOUNDS } from "../money/ledger/store.ts";
 import { openLink, startRedis } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -178,7 +179,7 @@ export async function openStage() {
     ...{ server, before, folder, copy, filled, openServer },
     async dispose() {
       await server.dispose();
-      rmSync(root, { recursive: true });
+      removeFolder(root);
     },
   };
 }

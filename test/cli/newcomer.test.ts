@@ -1,7 +1,7 @@
 // A newcomer's first hour, with a clone and their own model server: each step follows the output of the previous one.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +12,7 @@ import { needCurl } from "../support/curl.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { freePort } from "../support/free-port.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 onlyAProcessShows("a newcomer's first hour");
@@ -46,7 +47,7 @@ beforeAll(async () => {
 }, INSTALLED_MS_MAX);
 afterAll(async () => {
   await own.close();
-  rmSync(shell.DATA_DIR ?? "", { recursive: true, force: true });
+  removeFolder(shell.DATA_DIR ?? "");
 });
 
 /** Types a line into the shell. */

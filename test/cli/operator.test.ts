@@ -2,7 +2,7 @@
 // failed, and how to stop a key, each in under a minute.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -13,6 +13,7 @@ import { endWithTests } from "../support/end-with-tests.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { writeNpm } from "../support/npm.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 onlyAProcessShows("an operator's commands");
@@ -67,7 +68,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   await vendor.close();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
 });
 
 /** Types lines into one shell, with the page's placeholders replaced by what was found. */

@@ -1,5 +1,5 @@
 // `tollgate run` and `tollgate runs`: a command with a budget, its bill, and the operator's view of it.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -7,11 +7,12 @@ import { run } from "../../src/cli/run.ts";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { getAs } from "../support/keyed-fetch.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const gateway = forFile(await startTestGateway());
 const account = await gateway.account();
 const folder = mkdtempSync(join(tmpdir(), "tollgate-run-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 
 async function tollgate(words: readonly string[], more: Record<string, string> = {}) {
   const [out, err, titles]: [string[], string[], (string | null)[]] = [[], [], []];

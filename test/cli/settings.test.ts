@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { COMMANDS, run } from "../../src/cli/run.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** Runs a command line in this process. */
 async function tollgate(words: readonly string[], environment: Record<string, string> = {}, columns?: number) {
@@ -196,6 +197,6 @@ describe("prices check", () => {
     expect((await tollgate(["prices", "check", "--day", "today"])).code).toBe(2);
     const own = await tollgate(["prices", "check", "--json", "--day", "2026-11-23"]);
     expect([own.code, JSON.parse(own.out).compared > 200]).toEqual([0, true]);
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
 });

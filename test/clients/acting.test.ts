@@ -1,6 +1,6 @@
 // Web searches by models whose vendor has none, requested by real clients: they display the sources, with only the base URL changed.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAnthropic } from "@ai-sdk/anthropic";
@@ -10,6 +10,7 @@ import { generateText, streamText } from "ai";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { MODEL, type Said, type Stage, startStage } from "../models/acting/stage.ts";
 import type { TestAccount } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 let stage: Stage;
 let account: TestAccount;
@@ -94,7 +95,7 @@ async function runAgent(
   { files, env }: { files: Readonly<Record<string, string>>; env: Readonly<Record<string, string>> },
 ): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), `tollgate-${name}-`));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(home));
   const work = join(home, "work");
   mkdirSync(work);
   for (const [file, text] of Object.entries(files)) writeFileSync(join(home, file), text);

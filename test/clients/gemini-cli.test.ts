@@ -1,11 +1,12 @@
 // Gemini CLI with the gateway's address in place of its vendor's: a question, and one of its tools called by any vendor's model.
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const run = promisify(execFile);
 const CLI = join(import.meta.dirname, "node_modules/@google/gemini-cli/bundle/gemini.js");
@@ -29,7 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const findings = await gateway.doctor();
   await gateway.stop();
-  rmSync(home, { recursive: true, force: true });
+  removeFolder(home);
   expect(findings).toEqual([]);
 });
 

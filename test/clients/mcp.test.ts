@@ -1,11 +1,12 @@
 // MCP's own conformance suite in two revisions, its inspector, its Python client, and two agents with the gateway as server.
 import { execFile, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { installedPython, toldByPython } from "./python-site.ts";
 
 const run = promisify(execFile);
@@ -26,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const findings = await gateway.doctor();
   await gateway.stop();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   expect(findings).toEqual([]);
 });
 

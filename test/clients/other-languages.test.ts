@@ -1,11 +1,12 @@
 // OpenAI's and Anthropic's Go and Java clients over every dialect. Skipped by name if their tools or packages are unavailable.
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
 const run = promisify(execFile);
@@ -41,7 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const findings = await gateway.doctor();
   await gateway.stop();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   expect(findings).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 // Payments that the gateway settles itself, with its own wallet on a chain with Base's coin: each exactly once, however many run at once
 // and in however many processes.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { registerExactEvmScheme } from "@x402/evm/exact/client";
@@ -18,6 +18,7 @@ import { openWallet, type Wallet } from "../../src/money/wallet/wallet.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { type BaseChain, startBaseChain, USDC } from "./evm/base-chain.ts";
 
 const CENT = 10_000;
@@ -155,7 +156,7 @@ describe("a wallet that processes share", () => {
   });
   afterEach(async () => {
     await stores.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
 
   const mint = (units: bigint) => {

@@ -1,10 +1,11 @@
 // OpenAI's and Anthropic's Python clients over every dialect, two major versions of each, and libraries on top of them. Skipped by name if
 // Python or the packages are unavailable.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { installedPython, toldByPython } from "./python-site.ts";
 
 const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
@@ -30,7 +31,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const findings = await gateway.doctor();
   await gateway.stop();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   expect(findings).toEqual([]);
 });
 

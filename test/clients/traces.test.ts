@@ -1,7 +1,7 @@
 // Traces as parsed by OpenTelemetry's collector, with its own Go package. Skipped by name if Go or the package is unavailable.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,6 +11,7 @@ import { endWithTests } from "../support/end-with-tests.ts";
 import { freePort } from "../support/free-port.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { readTraces, type Span } from "../support/otel-collector.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-traces-"));
 const PROGRAM = join(folder, "traces");
@@ -56,7 +57,7 @@ describe.skipIf(built.status !== 0)("OpenTelemetry's collector", () => {
     await gateway.stop();
     collector.kill("SIGTERM");
     if (collector.exitCode === null) await once(collector, "exit");
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   const spanOf = (is: (span: Span) => boolean, what: string) => eventually(() => spans.find(is), what);

@@ -1,7 +1,7 @@
 // Runs a page's commands verbatim, one after another, against gateways that the page itself starts.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +10,7 @@ import { needCurl } from "../support/curl.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 import { writeNpm } from "../support/npm.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { blocksOf, commandsOf, isShell, ROOT, reasonOf, runsOf } from "./blocks.ts";
 
 /** The timeout of a page's commands, even on a loaded machine. */
@@ -155,7 +156,7 @@ export function runCommandsOf(path: string): void {
     const reader = new Reader(path === "README.md");
     onTestFinished(async () => {
       await reader.stop();
-      rmSync(reader.folder, { recursive: true, force: true });
+      removeFolder(reader.folder);
     });
     const first = runsOf(path).flatMap(commandsOf)[0] ?? "";
     if (!STAYS.test(first)) {

@@ -1,7 +1,7 @@
 // A real Prometheus with the configuration of deploy/ scrapes a gateway: its metrics match the charges, and it evaluates the rules.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,6 +11,7 @@ import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { freePort } from "../support/free-port.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { DEPLOY, yaml } from "./deployed.ts";
 
 interface Configuration {
@@ -67,7 +68,7 @@ describe.skipIf(program === null)("a real Prometheus", () => {
   afterAll(async () => {
     prometheus.kill("SIGTERM");
     if (prometheus.exitCode === null) await once(prometheus, "exit");
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   async function api(path: string): Promise<Record<string, unknown> | undefined> {

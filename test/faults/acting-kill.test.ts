@@ -1,6 +1,6 @@
 // A gateway killed in each step of an acting model, and in the middle of a demo video: nothing is charged twice, nothing stays held, and no
 // scene is paid again.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { FOUND, MODEL } from "../models/acting/stage.ts";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startVendor } from "../support/vendor-server.ts";
 
 const CREDIT = 1_000;
@@ -33,7 +34,7 @@ const STEPS = [completion(CALLED), FOUND, completion(SAID)];
 
 function folderOf(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `tollgate-${name}-`));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }
 

@@ -1,5 +1,5 @@
 // Deep jobs whose process dies at every single store operation of launch, steps and end, and of the adopters: over both stores.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -13,6 +13,7 @@ import { CENT, newAccount } from "../money/ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { type MortalStores, mortalStores } from "../support/mortal-stores.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** The operations after which each adopter dies in turn; the last adopter lives. */
 const ADOPTERS_DIE_AT = [1, 2, 3, 5, 9, 20, 60, 150, 400, 900];
@@ -102,7 +103,7 @@ async function opened(redisUrl: string | null): Promise<Stores> {
   });
   onTestFinished(async () => {
     await stores.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   return stores;
 }

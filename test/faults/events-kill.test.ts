@@ -1,6 +1,6 @@
 // An event whose sender dies at every single store operation, from the transaction that causes it to the delivered message: delivered at
 // least once, always under one id, over both stores; and a gateway that is killed in between.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -18,6 +18,7 @@ import { spawnGateway } from "../support/gateway-process.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { type MortalStores, mortalStores } from "../support/mortal-stores.ts";
 import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const ACCOUNT = "acct";
 const TICK_MS = 2;
@@ -125,7 +126,7 @@ async function opened(redisUrl: string | null): Promise<Stores> {
   });
   onTestFinished(async () => {
     await stores.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   return stores;
 }

@@ -1,6 +1,6 @@
 // A gateway that is killed while a call's inner calls run at a slow vendor: its hold ends at the next start, and nothing is charged.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startVendor } from "../support/vendor-server.ts";
 
 const CHILD = fileURLToPath(new URL("./composite-child.ts", import.meta.url));
@@ -23,7 +24,7 @@ it("a gateway killed while inner calls run voids their parent's hold at its star
   const vendor = await startVendor();
   onTestFinished(async () => {
     await vendor.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   const environment = {
     DATA_DIR: folder,

@@ -14,6 +14,7 @@ import { launchThroughKernel } from "../actions/jobs/kernel-launch.ts";
 import { ACCOUNT, moneyOf, openJobs, stepping } from "../actions/jobs/stage.ts";
 import { CENT, newAccount } from "../money/ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const STEPS = 3;
 const LANES = 8;
@@ -27,7 +28,7 @@ const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=12m", "tmpfs", fo
 if (!mounted) console.log("skipped: a small file system cannot be mounted here (that takes root and CAP_SYS_ADMIN)");
 afterAll(() => {
   if (mounted) spawnSync("umount", ["-l", folder]);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 const fatal: Error[] = [];

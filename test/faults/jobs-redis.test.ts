@@ -1,5 +1,5 @@
 // Jobs of three processes over a Redis that is killed and comes back, or whose replica takes over, while they launch and run.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,6 +16,7 @@ import { CENT, newAccount } from "../money/ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { HASTY_MS } from "../support/patience.ts";
 import { REDIS_MS_MAX, startRedis, startSentinel } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const STEPS = 3;
 const LANES = 4;
@@ -34,7 +35,7 @@ async function openAll(count: number, url: string): Promise<Stores[]> {
   const opened: Stores[] = [];
   onTestFinished(async () => {
     for (const stores of opened) await stores.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   for (let at = 0; at < count; at++) {
     const environment = {

@@ -1,5 +1,5 @@
 // Ten thousand jobs of a dead process, and one process that finds them when it starts.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -8,6 +8,7 @@ import { readConfig } from "../../src/platform/config.ts";
 import { ACCOUNT, moneyOf, openJobs, stepping } from "../actions/jobs/stage.ts";
 import { newAccount } from "../money/ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const JOBS = 10_000;
 const AT_ONCE = 100;
@@ -23,7 +24,7 @@ it("ten thousand kept holds at a restart are adopted within ten seconds, and eac
         throw error;
       },
     });
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   const before = await open();
   await before.ledger.openAccount(newAccount(ACCOUNT, 10 * JOBS));
   const first = openJobs(before, "first", [stepping(1, forever)]);

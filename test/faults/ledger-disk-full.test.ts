@@ -9,6 +9,7 @@ import { keepLeases } from "../../src/money/ledger/sweep.ts";
 import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../src/platform/storage/thread-client.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const BALLAST_BYTES = 2 * 1024 * 1024;
 const RUNNING = 2_000;
@@ -18,7 +19,7 @@ const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=10m", "tmpfs", fo
 if (!mounted) console.log("skipped: a small file system cannot be mounted here (that takes root and CAP_SYS_ADMIN)");
 afterAll(() => {
   if (mounted) spawnSync("umount", ["-l", folder]);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 const broken: Error[] = [];

@@ -13,6 +13,7 @@ import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const LINES = 600;
@@ -276,7 +277,7 @@ it.skipIf(!mounted)("the disk fills up while the provider runs a batch", async (
   onTestFinished(async () => {
     await gateway.kill();
     spawnSync("umount", ["-l", folder]);
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   const key = await accountOf(gateway);
   const begun = await beginFiles(gateway.url, key, "batch-slow-2");

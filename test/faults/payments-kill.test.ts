@@ -1,6 +1,6 @@
 // A gateway killed at every step of on-chain payments, those from callers and those to merchants, over both stores: no payer pays twice,
 // every paid call is answered, every payment to a merchant is in the books, and nothing stays held.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,7 @@ import { Merchant } from "../money/wallet/merchant.ts";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { startRedis } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startVendor } from "../support/vendor-server.ts";
 
 /**
@@ -79,7 +80,7 @@ async function world(store: "SQLite" | "Redis") {
   onTestFinished(async () => {
     await started.gateway.kill();
     await Promise.all([vendor.close(), chain.close(), merchant.close(), redis?.dispose()]);
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   return {
     chain,

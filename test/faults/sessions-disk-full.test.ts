@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { MINUTE_MS, moneyOf, sessionStage } from "../actions/sessions/stage.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const BALLAST_BYTES = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "tollgate-sessions-full-"));
@@ -14,7 +15,7 @@ const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", fol
 if (!mounted) console.log("skipped: a small file system cannot be mounted here (that takes root and CAP_SYS_ADMIN)");
 afterAll(() => {
   if (mounted) spawnSync("umount", ["-l", folder]);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 /** Fills the disk. */

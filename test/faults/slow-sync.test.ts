@@ -1,6 +1,6 @@
 // A disk that syncs slowly: durable writes wait for it, and writes that a crash may lose do not.
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -10,6 +10,7 @@ import { folderForFile } from "../support/for-file.ts";
 import { frailDisk } from "../support/frail-disk.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
 import { PATIENT_MS } from "../support/patience.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const folder = folderForFile("tollgate-slow-");
 
@@ -71,7 +72,7 @@ test.runIf(process.platform === "linux")(
     onTestFinished(async () => {
       await gateway.kill();
       disk.dispose();
-      rmSync(place, { recursive: true });
+      removeFolder(place);
     });
     // Pins all its threads, and so also the threads that they start.
     await promisify(execFile)("taskset", ["-a", "-p", "-c", firstCore(), String(gateway.pid)]);

@@ -8,6 +8,7 @@ import { run } from "../../src/cli/run.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 describe("on a disk that is nearly full", () => {
   let gateway: TestGateway;
@@ -48,7 +49,7 @@ test("with room nothing is said, and all is ready", async () => {
 
 describe("a DATA_DIR that cannot be used", () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-dir-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => removeFolder(folder));
   const file = join(folder, "file");
   writeFileSync(file, "not a folder");
   const occupied = join(folder, "occupied");
@@ -74,7 +75,7 @@ describe("a DATA_DIR that cannot be used", () => {
 
 describe("a start that fails once the store is open", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-half-"));
-  afterAll(() => rmSync(dataDir, { recursive: true }));
+  afterAll(() => removeFolder(dataDir));
   const start = (port: string) =>
     startGateway({ config: readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: port }), onFatal: () => {} });
 

@@ -1,5 +1,5 @@
 // Every version of a price: one record for the adapters' own, one per list; and the older format, a single record for all, is still read.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -8,6 +8,7 @@ import { keepPriceVersions, keptPrice } from "../../src/gateway/price-versions.t
 import { RECORDS_UNIT, sqliteRecords } from "../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
 import { catalogOf, priced, vendor } from "../catalog/catalog-of.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const STAMP = "20261120T000000";
 const OWN = "lab/own@2026-01-01";
@@ -27,7 +28,7 @@ it("is kept once by whose it is, beside what was kept before, and stays as it wa
   });
   onTestFinished(async () => {
     await thread.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   const records = sqliteRecords(thread);
   const old = {

@@ -1,6 +1,6 @@
 // SIGTERM: running answers finish and are charged, new calls are refused, and no money stays held.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "undici";
@@ -14,6 +14,7 @@ import { callChat } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 onlyAProcessShows("SIGTERM drains");
 
@@ -32,7 +33,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await gateway.kill();
   await sandbox.close();
-  rmSync(dataDir, { recursive: true, force: true });
+  removeFolder(dataDir);
 });
 
 async function start(drainSeconds: string): Promise<void> {

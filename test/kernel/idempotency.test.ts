@@ -1,6 +1,6 @@
 // Idempotency-Key on unary chat: one charge however often a request is sent, and no stored answer for uncharged calls.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type GatedSandbox, startGatedSandbox } from "../support/gated-sandbox.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { getAs } from "../support/keyed-fetch.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const HELLO = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }], max_tokens: 100 };
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   await gate.close();
-  rmSync(dataDir, { recursive: true, force: true });
+  removeFolder(dataDir);
 });
 
 function send(key: string, idempotencyKey: string, body: Readonly<Record<string, unknown>> = HELLO) {

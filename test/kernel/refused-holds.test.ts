@@ -1,5 +1,5 @@
 // Calls that the ledger refuses before it changes anything: however many there are, they leave nothing to undo or to store.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -12,6 +12,7 @@ import type { Records } from "../../src/platform/records/records.ts";
 import { cost, startSpooled } from "../money/ledger/spool/spooled.ts";
 import { openLedgerThread } from "../money/ledger/store.ts";
 import { eventually } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { CALLER, planOver, scriptedDeps } from "../support/scripted-plan.ts";
 
 const CALLS = 20;
@@ -83,7 +84,7 @@ describe("a refused call leaves nothing", () => {
     const ledger = sqliteLedger(await openLedgerThread(join(folder, "tollgate.db"), systemClock, bounds));
     onTestFinished(async () => {
       await ledger.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     });
     expect(await callAt(ledger)).toEqual({ codes: UNAVAILABLE, voids: 0 });
   });

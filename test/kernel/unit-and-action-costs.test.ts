@@ -1,7 +1,8 @@
 // No vendor cost is ever forgotten, whatever the vendor sells: images, sound, ranks, completions, embeddings, actions and composite
 // searches. A vendor answers each of them in every possible way, over either store: our books hold all that it charged, and one window
 // holds all that stayed unpaid.
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+
+import { cpSync, mkdtempSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { anyRedis, type LentRedis, REDIS_MS_MAX } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
 const CALLS = 300;
@@ -192,7 +194,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     await gateway.stop();
     await redis?.dispose();
     await vendor.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
     expect(findings).toEqual([]);
   });
 

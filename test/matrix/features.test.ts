@@ -2,7 +2,7 @@
 // reason.
 
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { DEPLOYMENTS } from "../support/strict-clouds.ts";
 import { type StrictVendors, startStrictVendors } from "../support/strict-vendors.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
@@ -180,7 +181,7 @@ afterAll(async () => {
   await vendors.close();
   await searches.close();
   await sandbox.close();
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 beforeEach(() => {
   vendors.refusals.length = 0;

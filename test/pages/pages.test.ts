@@ -1,6 +1,6 @@
 // The pages in a real Chromium: six tasks in at most four clicks, strangers' text shown as text, and no violation that axe knows.
 // forms.test.ts tests what a user may do by a form, and what another site's page may not.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { violationsIn } from "../support/axe.ts";
 import { BROWSER_MS_MAX, openProfile } from "../support/browser.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 /** What a page costs on the wire: on the first visit with its font, style and scripts, and once the browser has those. */
@@ -542,7 +543,7 @@ it("a file is sent from the page of files, whatever it is called", async () => {
   await page.goto(`${gateway.url}/account/files`);
   expect(await text("tbody tr:first-child")).toContain("<img src=x onerror=alert(1)>.txt");
   expect(await text("tbody tr:first-child")).toContain("7 B");
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 it("a sign-out in one tab ends the others, the way back shows nothing, and times are told in the reader's own as well", async () => {

@@ -1,5 +1,5 @@
 // The playground in a real Chromium: conversations, files, tools with consent, refusals, and actions from the catalog.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "puppeteer-core";
@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { violationsIn } from "../support/axe.ts";
 import { BROWSER_MS_MAX, openProfile } from "../support/browser.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -90,7 +91,7 @@ it("attaches images, PDFs and texts, and keeps their names but not their bytes",
   await chooser.accept(files);
   await page.click(".composer button");
   await answered(1, 2);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
   const sent = bodies.join("\n");
   expect(sent).toContain(`data:image/png;base64,${png}`);
   expect(sent).toContain('"filename":"report.pdf","file_data":"data:application/pdf;base64,');

@@ -1,5 +1,5 @@
 // Several processes over one file: grants, MCP calls and sessions that one process opened and another serves.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -9,6 +9,7 @@ import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { postAs } from "../support/keyed-fetch.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { childrenOf, listenersTo, processesReady } from "../support/several.ts";
 
 const CREDIT = 1_000_000;
@@ -64,7 +65,7 @@ test("where the work is split off, callers come to the other processes, and a se
   const split = await spawnGateway({ DATA_DIR: folder, WORKERS: "3", ROLE: "split", LOG_LEVEL: "error" });
   onTestFinished(async () => {
     await split.kill();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   await processesReady(2, split.adminUrl);
   const children = childrenOf(split.pid);

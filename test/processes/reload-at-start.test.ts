@@ -1,12 +1,13 @@
 // How a start handles an immediate signal, and a missing secret.
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { main } from "../support/gateway-process.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 onlyAProcessShows("a start with a missing secret, or a signal at once");
 
@@ -17,7 +18,7 @@ test.each(["1", "2"])("SIGHUP does not end a gateway of %s processes that is sti
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-reload-"));
   onTestFinished(() => {
     silent.close();
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
   });
   const address = silent.address();
   const port = address === null || typeof address === "string" ? 0 : address.port;

@@ -1,5 +1,5 @@
 // A full Redis: new calls are refused before any vendor call, running ones are still charged.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, onTestFinished } from "vitest";
@@ -12,6 +12,7 @@ import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { openLink, startRedis } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const redis = forFile(await startRedis());
 const link = forFile(await openLink(redis.url));
@@ -101,7 +102,7 @@ async function newArchive() {
   const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal });
   onTestFinished(async () => {
     await archive.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   return archive;
 }

@@ -1,7 +1,7 @@
 // The tour of docs/guides/processes.md: runs its three commands as written, on the test's own ports and folder.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -9,6 +9,7 @@ import { endWithTests } from "../support/end-with-tests.ts";
 import { freePort } from "../support/free-port.ts";
 import { eventually } from "../support/gateway.ts";
 import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const REDIS_PORT = "6379";
@@ -58,7 +59,7 @@ it(
         // The whole group holds the output open, and may write to the folder until it is gone.
         await closed;
       }
-      rmSync(dataDir, { recursive: true, force: true });
+      removeFolder(dataDir);
     });
     const [server = "", gateways = "", tour = "", ...more] = commands(String(redisPort));
     expect(more).toEqual([]);

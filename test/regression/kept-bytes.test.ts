@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const SETTINGS = { KEPT_ANSWERS_MIB: "1" };
 const MIB = 1024 * 1024;
@@ -60,7 +61,7 @@ async function overRedis(): Promise<Stage> {
     async dispose() {
       for (const gateway of gateways) await gateway.stop();
       await redis.dispose();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }

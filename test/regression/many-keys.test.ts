@@ -1,5 +1,5 @@
 // An account has at most a thousand keys; an account that had more before the bound is served and paged, and gets no further keys.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -14,6 +14,7 @@ import { holdRequest, newAccount, newKey } from "../money/ledger/requests.ts";
 import { openLedgerThread, START_MS } from "../money/ledger/store.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const BEFORE = 6_000;
 
@@ -52,7 +53,7 @@ async function inFile(): Promise<Stage> {
     nowMs: START_MS,
     async dispose() {
       await ledger.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }

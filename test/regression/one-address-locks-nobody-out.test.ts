@@ -1,11 +1,12 @@
 // A flood of made-up keys from one address: keys from other addresses are still looked up, known or not, in every process.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { mintKey } from "../../src/money/accounts/secrets.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const PROXIED = { TRUST_PROXY: "1" };
 const GOOD_KEYS = 20;
@@ -54,7 +55,7 @@ test(
     onTestFinished(async () => {
       await Promise.all(gateways.map((gateway) => gateway.stop()));
       await redis.dispose();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     });
     await expectNobodyLockedOut(gateways);
   },

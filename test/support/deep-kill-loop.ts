@@ -1,10 +1,11 @@
 // Deep jobs over a vendor, in a gateway that is killed and restarted repeatedly; at the end, compares each job's result with the ledger.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { eventually } from "./gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "./gateway-process.ts";
+import { removeFolder } from "./remove-folder.ts";
 import { startVendor, type VendorRequest } from "./vendor-server.ts";
 
 const ANSWER_MS_MAX = 150;
@@ -42,7 +43,7 @@ export async function deepKillLoop(plan: DeepKillPlan): Promise<void> {
   onTestFinished(async () => {
     await gateway?.kill();
     await vendor.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   vendor.answers((response, request) => {
     response.on("error", () => {});

@@ -1,6 +1,6 @@
 // Several gateway processes over one Redis and one sandbox, and load on all of them, for tests that kill at will.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -12,6 +12,7 @@ import { callChat, type SeenCall } from "./chat-call.ts";
 import { eventually } from "./gateway.ts";
 import { type GatewayProcess, spawnGateway } from "./gateway-process.ts";
 import { HASTY_MS } from "./patience.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 export interface FleetAccount {
   readonly accountId: string;
@@ -152,7 +153,7 @@ export async function startFleet(
     async dispose() {
       await Promise.all([...gateways.keys()].map(kill));
       await sandbox.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }

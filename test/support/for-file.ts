@@ -1,8 +1,9 @@
 // Things that a test file starts at its top end with the file: the last started first.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished } from "vitest";
+import { removeFolder } from "./remove-folder.ts";
 
 interface Stopped {
   stop(): Promise<unknown>;
@@ -26,13 +27,13 @@ export function forFile<T extends Parameters<typeof end>[0]>(started: T): T {
 /** A new folder, removed when the file ends. */
 export function folderForFile(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
   return folder;
 }
 
 /** A new folder, removed when the running test ends. */
 export function folderForTest(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compilePreloaded } from "./preloaded.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 const SOURCE = join(import.meta.dirname, "frail-disk.c");
 
@@ -49,7 +50,7 @@ export async function frailDisk(syncMs: number, loses = false): Promise<FrailDis
       readdirSync(below, { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".undo"))
         .reduce((lost, name) => lost + takeBack(join(below, name), share), 0),
-    dispose: () => rmSync(folder, { recursive: true, force: true }),
+    dispose: () => removeFolder(folder),
   };
 }
 

@@ -1,5 +1,5 @@
 // A real gateway on free ports with its own folder, for tests that observe it from outside.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -7,6 +7,7 @@ import OpenAI from "openai";
 import { type Gateway, type GatewayOptions, startGateway } from "../../src/gateway/gateway.ts";
 import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";
 import { PATIENT_MS } from "./patience.ts";
+import { removeFolder } from "./remove-folder.ts";
 import { TESTED_ENGINE } from "./tested-engine.ts";
 
 export interface TestAccount {
@@ -120,7 +121,7 @@ export async function startTestGateway(
       throw error;
     },
   }).catch((error: unknown) => {
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
     throw error;
   });
 
@@ -168,7 +169,7 @@ export async function startTestGateway(
     },
     async stop() {
       await gateway.drain();
-      rmSync(dataDir, { recursive: true, force: true });
+      removeFolder(dataDir);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Load on a gateway that is killed and restarted repeatedly; at the end, compares the clients' answers with the ledger.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -10,6 +10,7 @@ import { startSandbox } from "../../src/sandbox/server.ts";
 import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "./chat-call.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "./gateway-process.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 export interface KillPlan {
   /** Decides when the kills come. The load in between also depends on the machine. */
@@ -153,7 +154,7 @@ export async function runKillLoop({ seed, kills, loadMs, workers }: KillPlan): P
     load.over = true;
     await gateway.kill();
     await sandbox.close();
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
   });
   const [plainKey, keyedKey] = [await openAccount(gateway), await openAccount(gateway)];
   const running = Array.from({ length: workers }, (_, at) =>

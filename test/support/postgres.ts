@@ -1,6 +1,6 @@
 // A real PostgreSQL for tests, on a free port with its own folder: Debian's, installed where it is missing if possible.
 import { execFile } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -8,6 +8,7 @@ import { Client } from "pg";
 import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
 import { freePort } from "./free-port.ts";
 import { type GuardedServer, startGuarded } from "./guarded-server.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 const run = promisify(execFile);
 const VERSIONS = "/usr/lib/postgresql";
@@ -65,7 +66,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     },
     async dispose() {
       await kill();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }

@@ -1,5 +1,5 @@
 // Real redis-servers for tests, each on a free port with its own folder: started, stopped, killed, restarted.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
@@ -8,6 +8,7 @@ import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
 import { freePort } from "./free-port.ts";
 import { type GuardedServer, startGuarded } from "./guarded-server.ts";
 import { PATIENT_MS } from "./patience.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 const PLACES = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"];
 const START_TRIES = 5;
@@ -130,7 +131,7 @@ async function startServer(
     async dispose() {
       await end("SIGKILL");
       // Its child, which rewrites the file for a replica, may outlive it for a moment.
-      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      removeFolder(folder);
     },
   };
 }

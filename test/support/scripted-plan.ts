@@ -1,6 +1,6 @@
 // The pipeline over a real store in a temporary folder, with an upstream that a test scripts.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/core/clock.ts";
@@ -24,6 +24,7 @@ import { createLog } from "../../src/platform/observe/log.ts";
 import { createObserver } from "../../src/platform/observe/observer.ts";
 import { newAccount } from "../money/ledger/requests.ts";
 import { createMemoryReply, type MemoryReply } from "./memory-reply.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 const ACCOUNT = "ada";
 export const USAGE = { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 };
@@ -309,7 +310,7 @@ export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-st
     holdsLeft: () => stores.ledger.sweep(100, "another process"),
     async close() {
       await stores.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }

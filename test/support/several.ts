@@ -1,5 +1,5 @@
 // The gateway as several processes over their own Redis, for tests in which they start, stop and die.
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -7,6 +7,7 @@ import { callChat, type SeenCall } from "./chat-call.ts";
 import { eventually } from "./gateway.ts";
 import { type GatewayProcess, spawnGateway } from "./gateway-process.ts";
 import { anyRedis } from "./redis.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 const STREAM = { stream: true, stream_options: { include_usage: true }, max_tokens: 100 };
 export const SHORT = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }], ...STREAM };
@@ -90,7 +91,7 @@ export async function startSeveral(
   atEnd(async () => {
     await gateway.kill();
     await redis.dispose();
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
   });
   const made = await gateway.admin("POST", "/admin/v1/accounts", {
     name: "a",

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -16,6 +16,7 @@ import { allResolved, openSpooled } from "../money/ledger/spool/spooled.ts";
 import { endWithTests } from "./end-with-tests.ts";
 import { eventually } from "./gateway.ts";
 import { openLink } from "./redis.ts";
+import { removeFolder } from "./remove-folder.ts";
 import type { SpoolStage, StartStage } from "./spool-stage.ts";
 
 export interface SpoolPlan {
@@ -147,7 +148,7 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
     await Promise.all(processes.map(({ over }) => over));
     await side.close();
     await stage.dispose();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   }
 }
 

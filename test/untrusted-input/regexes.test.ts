@@ -1,8 +1,9 @@
 // The check finds all regular expressions, and recognises those that a text can make slow.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeFolder } from "../support/remove-folder.ts";
 import { regexesIn } from "./regexes.ts";
 
 let folder: string;
@@ -11,7 +12,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-regexes-"));
 });
 
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 function written(code: string) {
   const file = join(folder, "code.ts");

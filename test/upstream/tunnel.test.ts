@@ -1,6 +1,6 @@
 // Every outgoing connection of the gateway goes through the operator's proxy, and a proxy failure counts against the gateway only.
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -28,6 +28,7 @@ import { fetchThrough, newAgent, openTunnel } from "../../src/upstream/tunnel.ts
 import { makeCertificate } from "../support/certificates.ts";
 import { type ConnectProxy, startConnectProxy } from "../support/connect-proxy.ts";
 import { startTestGateway } from "../support/gateway.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const OUTER = "127.0.0.2";
 const folder = mkdtempSync(join(tmpdir(), "tollgate-proxy-"));
@@ -73,7 +74,7 @@ beforeAll(async () => {
 afterAll(() => {
   for (const end of ends) end();
   setDefaultCACertificates(trusted);
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
 });
 
 /** The vendor's status, or why there was none. */
@@ -283,7 +284,7 @@ it.each([
   else (await opened).destroy();
   server.close();
   setDefaultCACertificates(before);
-  rmSync(own, { recursive: true });
+  removeFolder(own);
   expect(names).toEqual(named);
 });
 

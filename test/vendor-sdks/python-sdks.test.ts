@@ -1,16 +1,17 @@
 // Compares the requests of vendors' Python SDKs with those of our adapters' actions. Skipped by name where Python is missing, or its
 // packages are not available.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/catalog/said.ts";
 import { installedPython, toldByPython } from "../clients/python-site.ts";
 import { wire } from "../support/adapter-wire.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { type Apart, KEY, same, toldOf } from "./told.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-python-sdks-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 const SITE = installedPython(folder, "--no-compile", "--no-deps", "-r", join(import.meta.dirname, "requirements.txt"));
 const TOLD = SITE === null ? [] : await toldByPython("../vendor-sdks/python-sdks.py", SITE, [KEY]);
 

@@ -1,7 +1,7 @@
 // core/produce_demo and core/produce_autodemo: a real browser records a local page, a real ffmpeg makes the video, and the ledger shows the
 // cost of each part.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -17,6 +17,7 @@ import { INSTALLED_MS_MAX } from "../../support/apt-install.ts";
 import { openBrowser } from "../../support/browser.ts";
 import { beep, coloursAt, type DemoPrograms, demoPrograms, probed } from "../../support/demo-programs.ts";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 
@@ -156,7 +157,7 @@ afterAll(async () => {
     server.closeAllConnections();
     server.close();
   }
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   expect(findings).toEqual([]);
 });
 
@@ -384,7 +385,7 @@ it("what a process that died has left of a recording goes when the next one begi
   utimesSync(left, longAgo, longAgo);
   const next = await temporaryFolder();
   onTestFinished(() => {
-    for (const one of [fresh, next]) rmSync(one, { recursive: true });
+    for (const one of [fresh, next]) removeFolder(one);
   });
   expect([left, fresh, next].map((one) => existsSync(one))).toEqual([false, true, true]);
 });

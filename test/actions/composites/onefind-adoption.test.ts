@@ -1,5 +1,5 @@
 // A people job whose process stops halfway: the next process continues with the unfinished rows, and each row is paid once.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -14,6 +14,7 @@ import { readConfig } from "../../../src/platform/config.ts";
 import { createJobRows, type JobRows } from "../../../src/platform/records/job-rows.ts";
 import { CENT, newAccount } from "../../money/ledger/requests.ts";
 import { eventually } from "../../support/gateway.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { moneyOf, openJobs } from "../jobs/stage.ts";
 import { type Vendor, vendorCalls } from "./deep-stage.ts";
@@ -39,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const { findings } = await stores.ledger.doctor();
   await stores.close();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   expect(findings).toEqual([]);
 });
 

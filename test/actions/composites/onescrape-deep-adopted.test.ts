@@ -1,9 +1,10 @@
 // A page job whose process stopped: the next process continues with the missing rows, and pays for none twice.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { eventually } from "../../support/gateway.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { say } from "../../upstream/outside.ts";
 import { HTML, PAGE, type PagesGateway, recordOf, startPagesGateway } from "./deep-pages.ts";
 
@@ -45,5 +46,5 @@ it("is adopted: finished rows are kept, each page is paid once, and the hold end
   expect(await second.money(account)).toMatchObject({ balance_cents: 995, held_cents: 0 });
   expect(await second.doctor()).toEqual([]);
   await second.stop();
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
 });

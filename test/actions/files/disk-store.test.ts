@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDiskStore } from "../../../src/actions/files/disk-store.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { fileId, fileStoreContract, parts, whole } from "./store-contract.ts";
 
 function filesBelow(folder: string): string[] {
@@ -24,7 +25,7 @@ fileStoreContract("disk", async () => {
     store,
     kept: () => filesBelow(folder),
     reopen: () => openDiskStore(folder, 0),
-    dispose: async () => rmSync(folder, { recursive: true }),
+    dispose: async () => removeFolder(folder),
   };
 });
 
@@ -37,7 +38,7 @@ test("what a process left half written when it died is swept away at the next st
   const store = await openDiskStore(folder, 0);
   expect(filesBelow(folder)).toHaveLength(1);
   expect(await whole(await store.read(id, null))).toBe("whole");
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 test("beside other processes, only what nobody has touched for a while is swept away", async () => {
@@ -48,7 +49,7 @@ test("beside other processes, only what nobody has touched for a while is swept 
   writeFileSync(join(folder, "incoming", "new"), "hal");
   await openDiskStore(folder, 0, Date.now() - 60_000);
   expect(filesBelow(folder)).toEqual([join(folder, "incoming", "new")]);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 test("only the gateway's own user can read what is kept", async () => {
@@ -56,7 +57,7 @@ test("only the gateway's own user can read what is kept", async () => {
   await (await openDiskStore(folder, 0)).write(fileId(), parts("private"), 7);
   const [file = ""] = filesBelow(folder);
   expect(statSync(file).mode & 0o077).toBe(0);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 test("the room that the ledger needs is not given to files", async () => {
@@ -66,7 +67,7 @@ test("the room that the ledger needs is not given to files", async () => {
   expect(refusal).toBeInstanceOf(GatewayError);
   expect(refusal).toMatchObject({ code: "storage_unavailable" });
   expect(filesBelow(folder)).toEqual([]);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 test.each(["../../etc/passwd", "file_", "file_zz", `file_${"0".repeat(31)}/`])(
@@ -76,6 +77,6 @@ test.each(["../../etc/passwd", "file_", "file_zz", `file_${"0".repeat(31)}/`])(
     const store = await openDiskStore(folder, 0);
     await expect(store.write(id, parts("x"), 1)).rejects.toThrow("not the id of a file");
     await expect(store.read(id, null)).rejects.toThrow("not the id of a file");
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   },
 );

@@ -1,9 +1,10 @@
 // Many large concurrent uploads pass through a gateway without accumulating in its memory.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { spawnGateway } from "../../support/gateway-process.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const MIB = 1024 * 1024;
 const UPLOADS = 24;
@@ -47,6 +48,6 @@ test(`${UPLOADS} uploads of 8 MiB at once, and as many downloads, add less than 
   expect(new Set(sizes)).toEqual(new Set([FILE_BYTES]));
   const added = peakBytes(gateway.pid) - before;
   await gateway.kill();
-  rmSync(dataDir, { recursive: true });
+  removeFolder(dataDir);
   expect(added).toBeLessThan(ADDED_BYTES_MAX);
 });

@@ -1,5 +1,5 @@
 // Files over real records and a real store, with a clock that tests control.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDiskStore } from "../../../src/actions/files/disk-store.ts";
@@ -9,6 +9,7 @@ import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 export interface TestFiles {
   readonly files: Files;
@@ -62,7 +63,7 @@ export async function openTestFiles(openStore = (folder: string) => openDiskStor
     async close() {
       for (const files of opened) files.close();
       await thread.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }

@@ -1,8 +1,9 @@
 // A local S3-compatible store with its own bucket.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 export const BUCKET = "tollgate-files";
 /** The only key pair that the server accepts. */
@@ -29,7 +30,7 @@ export async function startS3(): Promise<TestS3> {
         .toSorted(),
     async close() {
       await server.close();
-      rmSync(directory, { recursive: true, force: true });
+      removeFolder(directory);
     },
   };
 }

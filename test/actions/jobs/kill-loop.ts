@@ -1,7 +1,7 @@
 // Repeatedly kills a process that launches and runs jobs, and checks the outcome of every launch it acknowledged.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,6 +11,7 @@ import { findJob } from "../../../src/actions/jobs/job-record.ts";
 import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { endWithTests } from "../../support/end-with-tests.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { ACCOUNT, moneyOf } from "./stage.ts";
 
 const CHILD = fileURLToPath(new URL("./kill-child.ts", import.meta.url));
@@ -77,6 +78,6 @@ export async function killLoop(kills: number, launches: number, redisUrl = "", p
     }
     return acked.length;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   }
 }

@@ -1,10 +1,11 @@
 // Jobs over Redis, which several processes share.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { anyRedis } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { rivalContract } from "../batches/rival.ts";
 import { jobsContract } from "./jobs-contract.ts";
 
@@ -21,7 +22,7 @@ async function open() {
     async close() {
       await stores.close();
       await redis.dispose();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }

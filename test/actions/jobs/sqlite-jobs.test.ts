@@ -1,9 +1,10 @@
 // Jobs over a single process's file.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { jobsContract } from "./jobs-contract.ts";
 
 jobsContract("sqlite", async () => {
@@ -17,7 +18,7 @@ jobsContract("sqlite", async () => {
     ...stores,
     async close() {
       await stores.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 });

@@ -1,5 +1,5 @@
 // A gateway killed while a vendor works, and what a repeat of the call under its Idempotency-Key gets from the next gateway.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { spawnGateway } from "../../support/gateway-process.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { startVendor } from "../../support/vendor-server.ts";
 
 onlyAProcessShows("a call repeated after a kill");
@@ -48,7 +49,7 @@ describe("a gateway that died in the middle of a call", () => {
       await after.terminate();
     } finally {
       await vendor.close();
-      rmSync(dataDir, { recursive: true, force: true });
+      removeFolder(dataDir);
     }
   });
 });

@@ -6,6 +6,7 @@ import { openWallet, type Wallet } from "../../../src/money/wallet/wallet.ts";
 import { Merchant, type Mood } from "../../money/wallet/merchant.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { head, type Outside, redirect, say, startOutside } from "../../upstream/outside.ts";
 
 const KEY = `0x${"11".repeat(32)}` as const;
@@ -286,7 +287,7 @@ describe("a merchant", () => {
   it("is paid for by its caller where the long answer cannot be kept as a file", async () => {
     merchant.answer = () => ({ body: "x".repeat(2 * 1_048_576), type: "application/octet-stream" });
     const folder = join(gateway.dataDir, "files");
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
     writeFileSync(folder, "in the way");
     try {
       const { json } = await ask({ url: paidUrl() });

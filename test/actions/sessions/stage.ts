@@ -1,5 +1,5 @@
 // Sessions over real stores with a clock that the test controls, at a vendor with boxes in memory that does what the test says.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JobRecord } from "../../../src/actions/jobs/job-record.ts";
@@ -27,6 +27,7 @@ import { newAccount } from "../../money/ledger/requests.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { eventually } from "../../support/gateway.ts";
 import { manualClock } from "../../support/manual-clock.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { callsOf } from "../jobs/stage.ts";
 
 /** 2026-03-12 10:00 UTC. */
@@ -319,7 +320,7 @@ export async function sessionStage(
     async dispose() {
       for (const one of processes) await one.die();
       await thread.close();
-      if (disk === null) rmSync(folder, { recursive: true, force: true });
+      if (disk === null) removeFolder(folder);
     },
   };
   return stage;

@@ -1,6 +1,6 @@
 // TLS at the public listener, on both engines: HTTP/1.1, HTTP/2 on the node engine, and a new certificate while it serves.
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import http2 from "node:http2";
 import https from "node:https";
 import { tmpdir } from "node:os";
@@ -12,11 +12,12 @@ import { readCertificate } from "../../../src/edge/http/certificate.ts";
 import { CONNECTION_LIMITS, type EngineName } from "../../../src/edge/http/engine.ts";
 import type { HttpOptions } from "../../../src/edge/http/server.ts";
 import { makeCertificate } from "../../support/certificates.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { BODY_BYTES_MAX, ENGINES, loadedEngine, startEdge, until } from "./edge.ts";
 
 function temporary(): string {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-tls-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }
 

@@ -1,6 +1,6 @@
 // Sign-in with an operator's own OpenID provider: a real one on loopback that a test can make lie.
 import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { openStores } from "../../../src/gateway/stores.ts";
 import { mintOpening } from "../../../src/money/accounts/open-account.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { Person } from "./person.ts";
 
 const CLIENT = { client_id: "tollgate", client_secret: "a secret of the client" };
@@ -365,7 +366,7 @@ describe("where OIDC_ACCOUNTS is open", () => {
     await identities.unlink(accountId, linked?.id ?? "");
     expect(await identities.opened(ada, async (ids) => ids)).not.toEqual(place);
     await stores.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
 
   it("none is opened for an address that is not verified", async () => {

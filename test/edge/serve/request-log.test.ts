@@ -1,15 +1,6 @@
 // The request log on a real gateway: off by default, encrypted on disk, redacted by rules, read by the operator; and its behaviour on a
 // full disk.
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -22,6 +13,7 @@ import { createRequestLog } from "../../../src/platform/observe/request-log.ts";
 import { folderForFile, forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 type Json = Record<string, unknown>;
 
@@ -286,7 +278,7 @@ it.runIf(isOther)(
       });
       await log.close();
     }
-    rmSync(other, { recursive: true });
+    removeFolder(other);
     expect(outcomes).toEqual(["kept", "left_out"]);
   },
 );

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { checkRetirements, goneError, isGone, retirementHeaders } from "../../..
 import type { Endpoint, Retirement } from "../../../src/core/endpoint.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const RETIRES: Retirement = { announced: "2026-09-01", sunset: "2026-12-31", successor: "/api/v2/things" };
 const at = (text: string) => Date.parse(text);
@@ -86,7 +87,7 @@ export default defineAdapter({
 
   afterAll(async () => {
     await gateway.stop();
-    rmSync(overlay, { recursive: true, force: true });
+    removeFolder(overlay);
   });
 
   const post = (name: string, key: string | null) =>

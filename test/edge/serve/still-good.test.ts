@@ -1,6 +1,6 @@
 // Every authorization that lasts, as docs/internals/failures.md lists them, ends within seconds of a change, even one that another process
 // made.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,6 +11,7 @@ import { nano } from "../../../src/core/money.ts";
 import { callerOf } from "../../actions/files/calling.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, startRedis } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { Client, Person } from "../oauth/person.ts";
 
 type Json = Record<string, unknown>;
@@ -292,7 +293,7 @@ describe.each(["a file", "Redis"])("over %s", (store) => {
   afterAll(async () => {
     await Promise.all(gateways.map((gateway) => gateway.stop()));
     await redis?.dispose();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
 
   it.concurrent.each(CASES.filter(({ what, change }) => what !== MCP || !GOES_ON.some((one) => change.endsWith(one))))(

@@ -1,6 +1,6 @@
 // Process crashes and shared stores between a payment and its answer: no one pays twice, and every payment is booked.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -25,6 +25,7 @@ import type { Records } from "../../../src/platform/records/records.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { anyRedis } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { PAY_TO, TestChain, type Wallet } from "./chain.ts";
 
 onlyAProcessShows("x402 payments in Redis");
@@ -76,7 +77,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     close = async () => {
       await stores.close();
       await redis?.dispose();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     };
   });
   afterAll(() => close());

@@ -1,6 +1,6 @@
 // The gateway's own facilitator with a node that refuses: it sends nothing that would revert, and promises nothing without gas. The clients
 // lane has a chain and tests what gets into blocks.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -20,6 +20,7 @@ import { openStores, type Stores } from "../../../src/gateway/stores.ts";
 import { keySigner, type Signer } from "../../../src/money/wallet/signer.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { manualClock } from "../../support/manual-clock.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { PAY_TO } from "./chain.ts";
 import { keyWallet } from "./wallet.ts";
 
@@ -61,7 +62,7 @@ afterAll(async () => {
   await stores.close();
   node.closeAllConnections();
   node.close();
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 beforeEach(() => {
   [isReverting, isUsed, gasBalance] = [false, false, 10n ** 18n];

@@ -1,5 +1,5 @@
 // The sandbox's chain in both stores: a signed transfer moves once, and an address spends its balance and no more.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,6 +12,7 @@ import { type Payment, readPayment } from "../../../src/edge/x402/read-payment.t
 import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { anyRedis } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { type KeyWallet, keyWallet } from "./wallet.ts";
 
 const DOLLAR = requirementsOf(nano(1_000_000_000), { payTo: PLAY_PAY_TO, network: PLAY_NETWORK });
@@ -40,7 +41,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     close = async () => {
       await stores.close();
       await redis?.dispose();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     };
   });
   afterAll(() => close());

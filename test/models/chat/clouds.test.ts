@@ -2,7 +2,7 @@
 // each request as the vendor would, with its own implementation.
 
 import { createHash, createHmac, createVerify, generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,6 +13,7 @@ import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const SECRET = "aws-secret";
 const TOKEN = "session-token";
@@ -164,7 +165,7 @@ afterAll(async () => {
   door.closeAllConnections();
   await new Promise((resolve) => door.close(resolve));
   await sandbox.close();
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 beforeEach(() => {

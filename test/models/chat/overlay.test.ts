@@ -1,7 +1,7 @@
 // The operator's own provider and tier, as files beside a running gateway: read at start, and again on SIGHUP.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import OpenAI from "openai";
@@ -10,6 +10,7 @@ import { endWithTests } from "../../support/end-with-tests.ts";
 import { eventually } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
 
 onlyAProcessShows("SIGHUP reloads");
@@ -104,7 +105,7 @@ afterAll(async () => {
   gateway.kill("SIGTERM");
   expect(await gone).toBe(0);
   await vendor.close();
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 function ask(model: string): Promise<OpenAI.ChatCompletion> {

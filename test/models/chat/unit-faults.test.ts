@@ -1,6 +1,6 @@
 // Models sold by units, at vendors that fail, break off, bill more than the hold, or report no usage.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 
 let folder: string;
@@ -57,7 +58,7 @@ afterAll(async () => {
   const findings = await gateway.doctor();
   await gateway.stop();
   await Promise.all([first.close(), second.close()]);
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   expect(findings).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 // The accounts' endpoints over a real ledger in a temporary folder, called without a transport.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PostedLeg } from "../../../src/core/account-rows.ts";
@@ -20,6 +20,7 @@ import { LEDGER_UNIT, sqliteLedger } from "../../../src/money/ledger/sqlite/ledg
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 
@@ -203,7 +204,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
     },
     async close() {
       await ledger.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   });
 }

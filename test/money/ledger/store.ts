@@ -1,5 +1,5 @@
 // Opens ledgers and records for tests: real files in temporary folders, with a manual clock.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../../src/core/clock.ts";
@@ -10,6 +10,7 @@ import { openRemoteThread } from "../../../src/platform/storage/remote-thread.ts
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 /** What every ledger implementation provides for its tests. */
 export interface TestStore {
@@ -82,7 +83,7 @@ async function storeOn(open: (file: string, clock: Clock) => Promise<SqliteThrea
     },
     async dispose() {
       await ledger.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }

@@ -1,6 +1,6 @@
 // A process that dies between the booking, signing, showing and confirmation of a payment: nothing is paid twice, and possible payments are
 // found.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -17,6 +17,7 @@ import { readConfig } from "../../../src/platform/config.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { anyRedis } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { Merchant } from "./merchant.ts";
 
 onlyAProcessShows("wallet payments in Redis");
@@ -54,7 +55,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     close = async () => {
       await stores.close();
       await redis?.dispose();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     };
   });
   afterAll(async () => {

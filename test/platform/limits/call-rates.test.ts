@@ -1,5 +1,5 @@
 // Calls per minute, counted in memory and over Redis: never more than the limit, whichever process asks.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,6 +13,7 @@ import type { SqliteThread } from "../../../src/platform/storage/thread-client.t
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import type { MortalOperations } from "../storage/mortal-unit.ts";
 
 const MORTAL = new URL("../storage/mortal-unit.ts", import.meta.url);
@@ -90,7 +91,7 @@ describe("in the storage thread of another process", () => {
   });
   afterAll(async () => {
     for (const thread of threads) await thread.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   contract(() => byTurns(threads.map(threadRates)));
 

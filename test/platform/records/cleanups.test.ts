@@ -1,5 +1,5 @@
 // Records that expire: once, at their time, by the first process to look, in both stores; also those that an earlier version stored.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -21,6 +21,7 @@ import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 onlyAProcessShows("records in Redis");
 
@@ -34,7 +35,7 @@ async function inSqlite() {
   const thread = await openSqliteThread({ file, units, clock, disk: NO_BOUNDS, sharing: "readers", onFatal });
   const dispose = async () => {
     await thread.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   };
   return { records: sqliteRecords(thread), dispose };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../../src/core/clock.ts";
@@ -8,6 +8,7 @@ import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { manualClock } from "../../support/manual-clock.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { recordsContract } from "./contract.ts";
 
 const onFatal = (error: Error) => console.error("the store broke:", error);
@@ -49,7 +50,7 @@ function suite(name: string, open: Open): void {
       },
       async dispose() {
         await close();
-        rmSync(folder, { recursive: true });
+        removeFolder(folder);
       },
     };
   });

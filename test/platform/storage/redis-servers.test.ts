@@ -1,6 +1,6 @@
 // What the link to Redis knows about the servers: their settings, their replicas, failovers; and what the servers tell each other.
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -10,6 +10,7 @@ import { slotOf } from "../../../src/platform/storage/redis-slot.ts";
 import { freePort } from "../../support/free-port.ts";
 import { eventually } from "../../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, startRedis, startRedisCluster, startSentinel } from "../../support/redis.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 const run = promisify(execFile);
@@ -71,7 +72,7 @@ describe("the address", () => {
 
   test("TLS is spoken where the address says so, and the certificate must be right", async () => {
     const folder = mkdtempSync(join(tmpdir(), "tollgate-tls-"));
-    ends.unshift(() => rmSync(folder, { recursive: true }));
+    ends.unshift(() => removeFolder(folder));
     const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
     const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
     const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];

@@ -1,7 +1,7 @@
 // Callers that wait for the storage thread: how long, and what happens to them when it dies; and concurrent readers.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { join } from "node:path";
@@ -16,6 +16,7 @@ import { ThreadClient } from "../../../src/platform/storage/thread-client.ts";
 import type { Ready, ThreadStart } from "../../../src/platform/storage/wire.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { folderForTest } from "../../support/for-file.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import type { MortalOperations } from "./mortal-unit.ts";
 
 const MORTAL = new URL("./mortal-unit.ts", import.meta.url);
@@ -96,7 +97,7 @@ test("a thread that breaks while it waits for a backup to close writes nothing m
     const exit = once(worker, "exit");
     mkdirSync(ready);
     await exit;
-    rmSync(ready, { recursive: true });
+    removeFolder(ready);
     const found = new DatabaseSync(file, { readOnly: true });
     const version = found.prepare("PRAGMA user_version").get()?.user_version;
     found.close();

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -13,6 +13,7 @@ import { openDatabase } from "../../../../src/platform/storage/open-database.ts"
 import { freePort } from "../../../support/free-port.ts";
 import { anyPostgres, POSTGRES_MS_MAX, startPostgres } from "../../../support/postgres.ts";
 import { onlyAProcessShows } from "../../../support/process-fact.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";
 import { archiveContract, posting } from "./contract.ts";
 
@@ -35,7 +36,7 @@ async function sqlite() {
     another: () => openFile(file),
     async dispose() {
       await archive.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }
@@ -65,7 +66,7 @@ test("processes that start together share one new file, and only its owner can r
   for (const archive of archives) expect(await archive.last("account 3")).toBe(1);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await Promise.all(archives.map((archive) => archive.close()));
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 /** As in releases without sums. */
@@ -98,7 +99,7 @@ test("an archive of the release before this one opens, and keeps what it has", {
   expect(await ofFile.after("a", 0, 9)).toEqual(after);
   expect(await ofFile.sumFaults()).toEqual([]);
   await ofFile.close();
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 
   const server = await anyPostgres();
   const first = await openPostgresArchive(server.url);
@@ -143,7 +144,7 @@ test("where the disk is nearly full postings stay where they are, and the ballas
   writeFileSync(join(folder, "ballast"), "room for running calls");
   expect(guardDisk(file, disk).dropBallast()).toBe(false);
   expect(existsSync(join(folder, "ballast"))).toBe(true);
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 test("the doctor's sums, which may take long, leave room for whoever else asks", async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../../src/core/clock.ts";
@@ -6,6 +6,7 @@ import { PostingExport } from "../../../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.ts";
 import type { Ledger } from "../../../../src/money/ledger/model/ledger.ts";
 import { anyRedis, openLink } from "../../../support/redis.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { ledgerContract } from "../contract/ledger.ts";
 import { modelSuite } from "../model/suite.ts";
 import { redisStore } from "../redis/store.ts";
@@ -21,7 +22,7 @@ async function openArchived(): Promise<TestStore> {
     await archive.close();
     await link.close();
     await server.dispose();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   };
   const store = redisStore(link, dispose, archive);
   const accounts = new Set<string>();

@@ -1,5 +1,5 @@
 // Charges after their hold's lease, where the earlier postings have moved to the archive.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -11,6 +11,7 @@ import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
 import { restId, tellStore } from "../../../../src/money/ledger/spool/tell-store.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
 import { anyRedis, openLink } from "../../../support/redis.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";
 import { START_MS } from "../store.ts";
 
@@ -28,7 +29,7 @@ async function start(accountId: string) {
     await archive.close();
     await link.close();
     await server.dispose();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   const clock = manualClock(START_MS);
   const settled = { ...link, uptimeMs: () => Promise.resolve(LEASE_MS) };

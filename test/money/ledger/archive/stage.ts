@@ -1,5 +1,5 @@
 // A ledger in Redis with an archive, and exporters that move postings when a test says so.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../../src/core/clock.ts";
@@ -12,6 +12,7 @@ import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
 import type { LedgerLink } from "../../../../src/money/ledger/redis/script.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
 import { anyRedis, openLink } from "../../../support/redis.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { CENT, charge, newAccount } from "../requests.ts";
 import { START_MS } from "../store.ts";
 
@@ -82,7 +83,7 @@ export async function openArchiveStage() {
       await archive.close();
       await link.close();
       await server.dispose();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }

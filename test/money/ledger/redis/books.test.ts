@@ -1,5 +1,5 @@
 // An older copy of Redis that catches up with its archive: later charges count once, and a repeat does not charge again.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -11,6 +11,7 @@ import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
 import { dumpRedis, restoreRedis } from "../../../../src/platform/storage/redis-dump.ts";
 import type { RedisLink } from "../../../../src/platform/storage/redis-link.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../../../support/redis.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";
 
 const LEASE_MS = 60_000;
@@ -38,7 +39,7 @@ test(
       await archive.close();
       await link.close();
       await server.dispose();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     });
     const ledger = redisLedger({ link, clock, leaseMs: LEASE_MS, archive });
     const books = { link, archive, clock, leaseMs: LEASE_MS };

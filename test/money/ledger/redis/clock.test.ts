@@ -1,5 +1,5 @@
 // A Redis whose clock differs from the gateways': a jump, or the failover to a replica with a wrong clock, moves no money and no window.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -12,6 +12,7 @@ import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
 import type { LedgerLink } from "../../../../src/money/ledger/redis/script.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../../../support/redis.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";
 import { START_MS } from "../store.ts";
 
@@ -29,7 +30,7 @@ async function startApart(period: "day" | "month") {
     await archive.close();
     await link.close();
     await server.dispose();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   const clock = manualClock(START_MS);
   let aheadMs = 0;

@@ -1,10 +1,11 @@
 // The spool's entries do not age when the clock is changed.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { KEEP_MS, openSpool } from "../../../../src/money/ledger/spool/file.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { postRequest } from "../requests.ts";
 import { NO_BOUNDS, START_MS } from "../store.ts";
 
@@ -19,7 +20,7 @@ async function openedSpool() {
   const spool = await openSpool({ file: join(folder, "spool.db"), clock, disk: NO_BOUNDS, onFatal });
   onTestFinished(async () => {
     await spool.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   async function answer(holdId: string): Promise<void> {
     const request = postRequest({ accountId: "ada", holdId, cents: 1 });

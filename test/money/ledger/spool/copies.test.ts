@@ -1,5 +1,5 @@
 // The spool remembers what a replica lacks for as long as necessary, and tells the replica that takes over.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -14,6 +14,7 @@ import type { SpoolPage } from "../../../../src/money/ledger/spool/unit.ts";
 import { eventually } from "../../../support/gateway.ts";
 import { onlyAProcessShows } from "../../../support/process-fact.ts";
 import { startRedis } from "../../../support/redis.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { CENT } from "../requests.ts";
 import { NO_BOUNDS } from "../store.ts";
 import { CREDIT_CENTS, cost, startReplicated, startSpooled } from "./spooled.ts";
@@ -78,7 +79,7 @@ it("what no replica has stays out of the archive: after a failover no charge is 
   const archive = await openSqliteArchive({ file: join(folder, "archive.db"), clock: systemClock, onFatal() {} });
   onTestFinished(async () => {
     await archive.close();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   const { ledger, link, hold, redis, proxy, way, replica } = await startReplicated({ archive });
   const rounds: (() => void)[] = [];

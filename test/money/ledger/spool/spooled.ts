@@ -1,5 +1,5 @@
 // Ledgers behind a spool on a real Redis, over a proxy that can fail: what a process has open, and what others see meanwhile.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -18,6 +18,7 @@ import { openRedis, type RedisLink } from "../../../../src/platform/storage/redi
 import { eventually } from "../../../support/gateway.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
 import { openLink, type RedisServer, type RedisSettings, startRedis } from "../../../support/redis.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";
 import { NO_BOUNDS } from "../store.ts";
@@ -109,7 +110,7 @@ export async function startSpooled(settings: RedisSettings = {}, options: OpenOp
     await side.close();
     await proxy.close();
     await redis.dispose();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
   return {
     ...opened,

@@ -1,6 +1,6 @@
 // Repeatedly kills a process that uses the ledger, and checks what it left behind.
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +10,7 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { endWithTests } from "../../../support/end-with-tests.ts";
 import type { FrailDisk } from "../../../support/frail-disk.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { openLedgerThread } from "../store.ts";
 
 export interface KillDisk {
@@ -74,6 +75,6 @@ export async function killLoop(kills: number, chargesMax: number, { disk, afterK
     }
     return acknowledged;
   } finally {
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
@@ -8,6 +8,7 @@ import { openDatabase } from "../../../../src/platform/storage/open-database.ts"
 import { migrate, migratedTo } from "../../../../src/platform/storage/sqlite-unit.ts";
 import { folderForTest } from "../../../support/for-file.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";
@@ -54,7 +55,7 @@ test("a file of an older version is copied once before its tables change", async
   const why = /is of an older version and cannot be copied before it changes/;
   await expect(openLedgerThread(file, clock)).rejects.toThrow(why);
   expect(versionOf(file)).toBe(1);
-  rmSync(`${copy}.part`, { recursive: true });
+  removeFolder(`${copy}.part`);
   for (let opening = 0; opening < 2; opening++) {
     await (await openLedgerThread(file, clock)).close();
     expect(versionOf(file)).toBe(LEDGER_SCHEMA.length);

@@ -1,5 +1,5 @@
 // Reports over a ledger file, an archive file and PostgreSQL, all with the same postings.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -17,6 +17,7 @@ import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
 import { anyPostgres } from "../../../support/postgres.ts";
+import { removeFolder } from "../../../support/remove-folder.ts";
 import { charge, newAccount } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 import { type TestBooks, usageContract } from "./contract.ts";
@@ -67,7 +68,7 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
     spoil: async (statement) => spoilFile(file, statement),
     async dispose() {
       await ledger.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }
@@ -90,7 +91,7 @@ async function openFile(postings: readonly NumberedPosting[]): Promise<TestBooks
     spoil: async (statement) => spoilFile(join(folder, "archive.db"), statement),
     async dispose() {
       await archive.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }
@@ -139,7 +140,7 @@ test("a long report holds up neither the loop nor those who write, and too many 
   expect(refused).toHaveLength(9);
   expect(refused[0]).toMatchObject({ code: "ledger_unavailable" });
   await ledger.close();
-  rmSync(folder, { recursive: true });
+  removeFolder(folder);
 });
 
 usageContract("a ledger in a file", openLedger);
