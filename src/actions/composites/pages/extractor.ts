@@ -1,5 +1,8 @@
 // Reads untrusted pages off the event loop, in a few threads with bounds on memory and on time per page. Accounts take turns.
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { Places } from "../../../core/places.ts";
+import { tally } from "../../../core/tally.ts";
 import { THREAD_FLAGS } from "../../../core/thread-flags.ts";
 import {
   bytesOf,
@@ -12,7 +15,6 @@ import {
 } from "./page-tasks.ts";
 import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
-import { isLong, Turns, type Waiting } from "./turns.ts";
 
 /** The threads' work for one account. Drops tasks that are no longer wanted. */
 export interface PageReading {
@@ -40,6 +42,11 @@ export interface ExtractorOptions {
 
 export const PAGE_BYTES_MAX = 5 * 1_048_576;
 const ORDINARY_PART = 5;
+/** The most bytes of an ordinary page. */
+const ORDINARY_BYTES_MAX = 512 * 1024;
+/** Bounds on the bytes of waiting tasks: of all accounts, and of one. */
+const WAITING_BYTES_MAX = 256 * 1_048_576;
+const ACCOUNT_BYTES_MAX = 64 * 1_048_576;
 /** Room for a page as bytes, or for the longest text that is parsed, at two bytes per character. */
 const TASK_BYTES_MAX = 6 * 1_048_576;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
@@ -55,58 +62,63 @@ export interface ThreadAnswer {
   readonly workedMs: number;
 }
 
-/** The threads and the waiting tasks. The first pages start the threads, which end with the process. */
+type Result = Read<PageDone[PageTask["kind"]]>;
+
+/** The threads, and the tasks that wait for one. The first pages start the threads, which end with the process. */
 class Pool {
-  readonly #threads: number;
   readonly #msMax: number;
   readonly #memoryMib: number;
-  readonly #turns = new Turns();
+  readonly #places: Places;
+  /** Fewer than all, so that ordinary pages wait only for each other. */
+  readonly #longPlaces: Places;
+  /** The bytes of waiting tasks, by account. */
+  readonly #waiting = new Map<string, number>();
   readonly #idle: Worker[] = [];
   /** Each thread's CPU time as of its last message; asking for it would cost a message per page. */
   readonly #workedMs = new WeakMap<Worker, number>();
   readonly #all = new Set<Worker>();
-  #long = 0;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor({ threads = 2, msMax = 5_000, memoryMib = 128 }: ExtractorOptions) {
-    this.#threads = threads;
     this.#msMax = msMax;
     this.#memoryMib = memoryMib;
+    this.#places = new Places(threads);
+    this.#longPlaces = new Places(Math.max(1, threads - 1));
   }
 
-  ask(account: string, task: PageTask, signal: AbortSignal): Promise<Read<PageDone[PageTask["kind"]]>> {
+  async ask(account: string, task: PageTask, signal: AbortSignal): Promise<Result> {
     const bytes = bytesOf(task);
-    if (this.#isClosed || signal.aborted || bytes > TASK_BYTES_MAX) return Promise.resolve(null);
-    return new Promise((resolve) => {
-      const dropped = () => {
-        this.#turns.drop(waiting);
-        waiting.done(null);
-      };
-      const waiting: Waiting = {
-        account,
-        task,
-        bytes,
-        isOver: false,
-        done: (result) => {
-          if (waiting.isOver) return;
-          waiting.isOver = true;
-          signal.removeEventListener("abort", dropped);
-          resolve(result);
-        },
-      };
-      if (!this.#turns.add(waiting)) return resolve("busy");
-      signal.addEventListener("abort", dropped, { once: true });
-      this.#next();
-    });
+    const wanted = AbortSignal.any([signal, this.#closing.signal]);
+    if (wanted.aborted || bytes > TASK_BYTES_MAX) return null;
+    if (!this.#hasRoom(account, bytes)) return "busy";
+    const isLong = bytes > ORDINARY_BYTES_MAX;
+    // A robots.txt is read quickly, and other pages may wait for it: it does not queue behind the account's pages.
+    const owner = task.kind === "robots" ? `robots ${account}` : account;
+    const held: Places[] = [];
+    tally(this.#waiting, account, bytes);
+    for (const places of isLong ? [this.#longPlaces, this.#places] : [this.#places])
+      if (await places.enter(owner, wanted)) held.push(places);
+    tally(this.#waiting, account, -bytes);
+    const leave = () => {
+      for (const places of held) places.leave();
+    };
+    if (wanted.aborted) {
+      leave();
+      return null;
+    }
+    // A thread finishes its task even where the caller has left.
+    const done = this.#run(task, isLong ? this.#msMax : this.#msMax / ORDINARY_PART).finally(leave);
+    return Promise.race([done, once(wanted, "abort").then(() => null)]);
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const waiting of this.#turns.all()) {
-      this.#turns.drop(waiting);
-      waiting.done(null);
-    }
+    this.#closing.abort();
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  #hasRoom(account: string, bytes: number): boolean {
+    const all = [...this.#waiting.values()].reduce((sum, one) => sum + one, 0);
+    return (this.#waiting.get(account) ?? 0) + bytes <= ACCOUNT_BYTES_MAX && all + bytes <= WAITING_BYTES_MAX;
   }
 
   #start(): Worker {
@@ -130,25 +142,12 @@ class Pool {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  #next(): void {
-    while (this.#idle.length > 0 || this.#all.size < this.#threads) {
-      // Keep one thread free of long pages, so that ordinary pages wait only for each other.
-      const mayBeLong = this.#long < Math.max(1, this.#threads - 1);
-      const waiting = this.#turns.next(mayBeLong);
-      if (waiting === undefined) return;
-      if (isLong(waiting)) this.#long += 1;
-      const worker = this.#idle.pop();
-      const msMax = isLong(waiting) ? this.#msMax : this.#msMax / ORDINARY_PART;
-      this.#run(worker ?? this.#start(), waiting, { isNew: worker === undefined, msMax });
-    }
-  }
-
-  /** Finishes a task even where its caller has left, within its time. */
-  #run(worker: Worker, waiting: Waiting, { isNew, msMax }: { isNew: boolean; msMax: number }): void {
-    const { task, done } = waiting;
-    const end = (result: Read<PageDone[PageTask["kind"]]>, isWell: boolean): void => {
+  async #run(task: PageTask, msMax: number): Promise<Result> {
+    const { promise, resolve } = Promise.withResolvers<Result>();
+    const idle = this.#idle.pop();
+    const worker = idle ?? this.#start();
+    const end = (result: Result, isWell: boolean): void => {
       stopTimer();
-      if (isLong(waiting)) this.#long -= 1;
       worker.off("message", told);
       worker.off("error", broken);
       worker.off("exit", broken);
@@ -157,8 +156,7 @@ class Pool {
         this.#gone(worker);
         void worker.terminate();
       }
-      done(result);
-      this.#next();
+      resolve(result);
     };
     const told = (answer: ThreadAnswer) => {
       this.#workedMs.set(worker, answer.workedMs);
@@ -168,11 +166,13 @@ class Pool {
     };
     const broken = () => end(null, false);
     const fromMs = this.#workedMs.get(worker) ?? 0;
-    let stopTimer = isNew ? onceLate(START_MS_MAX, broken) : onceWorked(worker, { fromMs, ms: msMax }, broken);
+    let stopTimer =
+      idle === undefined ? onceLate(START_MS_MAX, broken) : onceWorked(worker, { fromMs, ms: msMax }, broken);
     worker.on("message", told);
     worker.once("error", broken);
     worker.once("exit", broken);
     worker.postMessage(task, transferable(task));
+    return promise;
   }
 }
 
