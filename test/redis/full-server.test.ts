@@ -7,6 +7,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { PostingExport } from "../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../src/money/ledger/archive/sqlite.ts";
 import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
+import { lastNumber } from "../money/ledger/archive/numbers.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
 import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
@@ -81,7 +82,9 @@ async function expectEmptied(name: string): Promise<void> {
   onTestFinished(() => moving.stop());
   const moved = async () => {
     tick();
-    return (await archive.last(name)) === 1 && (await link.call("ZCARD", `{a:${name}}:x`)) === 0 ? true : undefined;
+    return (await lastNumber(archive, name)) === 1 && (await link.call("ZCARD", `{a:${name}}:x`)) === 0
+      ? true
+      : undefined;
   };
   await eventually(moved, "the opening credit to move");
   expect(errors).toEqual([]);

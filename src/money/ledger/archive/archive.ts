@@ -1,6 +1,5 @@
 // The archive's interface: postings leave Redis for it in order, each exactly once, and never change there.
 import type { PostingRow } from "../../../core/account-rows.ts";
-import { ZERO } from "../../../core/money.ts";
 import type { ToldReports } from "../usage/reports.ts";
 
 /** A posting with its number within its account (from 1, without gaps) and where its money counts. */
@@ -28,32 +27,6 @@ export function listedPosting(posting: NumberedPosting): PostingRow {
   return { ...shownPosting(posting), legs: [] };
 }
 
-/** Sums over an account's postings up to a number. Money in nano-USD. */
-export interface ArchiveSums {
-  readonly count: number;
-  readonly charged: number;
-  readonly credited: number;
-  readonly cents: number;
-  readonly absorbed: number;
-  /** The latest posting's time. */
-  readonly latestMs: number;
-  /** Charged and absorbed, by key, day, inference and windows. */
-  readonly days: readonly {
-    readonly keyId: string;
-    readonly day: number;
-    readonly inference: boolean;
-    readonly windows: string | null;
-    /** Our cost above charges, and charges above our cost. */
-    readonly unpaid: number;
-    readonly margin: number;
-    readonly charged: number;
-    /** Of the postings from `absorbedFrom` on. */
-    readonly absorbed: number;
-  }[];
-  /** Inconsistencies among the postings, as sentences that begin with the invariant. */
-  readonly faults: readonly (readonly [invariant: string, detail: string])[];
-}
-
 export interface Archive extends ToldReports {
   /** Made with the archive; a Redis recognizes its own archive by it. */
   readonly id: string;
@@ -72,11 +45,8 @@ export interface Archive extends ToldReports {
   ): Promise<readonly NumberedPosting[]>;
   /** Up to `limit` of an account's postings after number `after`, upward. */
   after(accountId: string, after: number, limit: number): Promise<readonly NumberedPosting[]>;
-  sums(accountId: string, upTo: number, absorbedFrom: number): Promise<ArchiveSums>;
   /** I14: errors in the daily sums, as sentences. */
   sumFaults(): Promise<readonly string[]>;
-  /** The account's highest stored number; 0: none. */
-  last(accountId: string): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -87,11 +57,6 @@ export const NO_ARCHIVE: Archive = {
   transaction: () => Promise.resolve(null),
   page: () => Promise.resolve([]),
   after: () => Promise.resolve([]),
-  sums: () =>
-    Promise.resolve({
-      ...{ count: 0, charged: ZERO, credited: ZERO, cents: 0, absorbed: ZERO, latestMs: 0, days: [], faults: [] },
-    }),
-  last: () => Promise.resolve(0),
   sumFaults: () => Promise.resolve([]),
   usage: () => Promise.resolve({ rows: [], next: null, mayLackTags: false }),
   search: () => Promise.resolve({ rows: [], next: null }),

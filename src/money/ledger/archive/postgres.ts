@@ -5,7 +5,7 @@ import { GatewayError } from "../../../core/errors.ts";
 import type { Value } from "../../../platform/storage/reading-thread.ts";
 import { ARCHIVE_TABLES, postgresSums, runOf } from "../usage/sums.ts";
 import type { Archive } from "./archive.ts";
-import { archiveOn, conflictText, QUERIES, type QueryName } from "./queries.ts";
+import { archiveOn, conflictText, QUERIES } from "./queries.ts";
 import { ADDED, type ArchiveRow, COLUMNS, type Row } from "./rows.ts";
 
 const CONNECTIONS_MAX = 4;
@@ -13,9 +13,8 @@ const CONNECT_MS_MAX = 5_000;
 const IDLE_MS_MAX = 60_000;
 /** Query timeout; a dead network never answers. */
 const ANSWER_MS_MAX = 10_000;
-/** The doctor's sums scan all postings of an account. */
-const SUMS_MS_MAX = 600_000;
-const SUMS: readonly QueryName[] = ["sums", "days", "disorder", "badRefunds"];
+/** Reports scan many postings. */
+const REPORT_MS_MAX = 600_000;
 const RETRY_AFTER_SECONDS = 5;
 const APPEND_TRIES = 3;
 /** Advisory lock while tables are created, so that processes that start together create them once. An arbitrary number. */
@@ -75,7 +74,7 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
     idleTimeoutMillis: IDLE_MS_MAX,
     keepAlive: true,
     application_name: "tollgate",
-    statement_timeout: SUMS_MS_MAX,
+    statement_timeout: REPORT_MS_MAX,
     // Archived postings leave Redis, so commits must be on disk whatever the server's setting. Reports run faster than they would compile.
     options: "-c synchronous_commit=on -c jit=off",
   });
@@ -118,11 +117,10 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
     await pool.query(SCHEMA);
     const { rows } = await pool.query<{ id: string }>("SELECT id FROM tollgate_archive");
     return archiveOn(rows[0]?.id ?? "", {
-      query: (name, parameters) =>
-        ask(name, QUERIES[name], parameters, SUMS.includes(name) ? SUMS_MS_MAX : ANSWER_MS_MAX),
+      query: (name, parameters) => ask(name, QUERIES[name], parameters),
       append,
       dialect: "postgres",
-      ask: ({ text, values }) => ask(null, text, values, SUMS_MS_MAX),
+      ask: ({ text, values }) => ask(null, text, values, REPORT_MS_MAX),
       close: () => pool.end(),
     });
   } catch (error) {

@@ -1,5 +1,6 @@
 // Reads and writes a whole Redis ledger with its archive, for a command that has exclusive access.
 import type { Clock } from "../../../core/clock.ts";
+import { getOrMake } from "../../../core/maps.ts";
 import type { RedisLink } from "../../../platform/storage/redis-link.ts";
 import type { Archive, NumberedPosting } from "../archive/archive.ts";
 import { PostingExport } from "../archive/export.ts";
@@ -11,7 +12,7 @@ import {
   type BookTarget,
   COST_DAYS_CARRIED,
 } from "../books.ts";
-import { countedIn } from "../model/counted.ts";
+import { PostingSums } from "../model/posting-sums.ts";
 import { countsOf } from "../model/window-list.ts";
 import { dayOf, runOfScope } from "../model/windows.ts";
 import { AccountIndex } from "./account-index.ts";
@@ -131,40 +132,26 @@ export function redisBookSource(books: RedisBooks): BookSource {
   };
 }
 
-interface Sums {
-  count: number;
-  charged: number;
-  credited: number;
-  cents: number;
-  absorbed: number;
-  /** Spent (`s`) and absorbed (`a`) per day, by the account's field names. */
-  readonly days: Map<string, { readonly day: number; amount: number }>;
-  readonly references: Map<string, string>;
-}
+/** The sums of an account's postings, and what its credit was paid with. */
+class BookSums extends PostingSums {
+  readonly references: [reference: string, transactionId: string][] = [];
 
-const NONE = (): Sums => ({
-  ...{ count: 0, charged: 0, credited: 0, cents: 0, absorbed: 0, days: new Map(), references: new Map() },
-});
-
-function addTo(sums: Sums, posting: NumberedPosting): void {
-  const { kind, amountNano, reference, transactionId } = posting;
-  sums.count = posting.number;
-  sums.cents += posting.chargedCents;
-  sums.absorbed += posting.absorbedNano;
-  if (kind !== "charge") {
-    sums.credited += amountNano;
-    if (reference !== null) sums.references.set(`${kind}:${reference}`, transactionId);
-    return;
+  constructor() {
+    super((scope, day) => `${scope}:${day}`);
   }
-  sums.charged += amountNano;
-  for (const { scope, day, spent, absorbed } of countedIn(posting)) {
-    // A run's sums stay however old they are.
-    const keptAs = runOfScope(scope) === null ? day : Number.POSITIVE_INFINITY;
-    for (const [what, more] of [["s", spent] as const, ["a", absorbed] as const]) {
-      const field = `${scope}:${day}${what}`;
-      const before = sums.days.get(field)?.amount ?? 0;
-      if (what === "s" || more > 0) sums.days.set(field, { day: keptAs, amount: before + more });
-    }
+
+  override add(posting: NumberedPosting): void {
+    super.add(posting);
+    const { kind, reference, transactionId } = posting;
+    if (kind !== "charge" && reference !== null) this.references.push([`${kind}:${reference}`, transactionId]);
+  }
+
+  /** By the account's field names, from a day on. A run's sums stay however old they are. */
+  fields(daysFrom: number): [field: string, nano: number][] {
+    return [...this.days].flatMap(([name, { scope, day, spent, absorbed }]): [string, number][] => {
+      if (day < daysFrom && runOfScope(scope) === null) return [];
+      return [[`${name}s`, spent], ...(absorbed > 0 ? [[`${name}a`, absorbed] as [string, number]] : [])];
+    });
   }
 }
 
@@ -209,7 +196,7 @@ async function putIdempotency(
 export function redisBookTarget(books: RedisBooks): BookTarget {
   const { link, archive, clock } = books;
   const index = indexOf(books);
-  const all = new Map<string, Sums>();
+  const all = new Map<string, BookSums>();
 
   /** Only Redis answers repeated requests. */
   async function remember(posting: NumberedPosting): Promise<void> {
@@ -223,29 +210,21 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
     async takePostings(postings) {
       const conflict = await archive.append(postings);
       if (conflict !== null) throw new Error(`the archive has other postings of these accounts: ${conflict}`);
-      for (const posting of postings) {
-        const sums = all.get(posting.accountId) ?? NONE();
-        all.set(posting.accountId, sums);
-        addTo(sums, posting);
-      }
+      for (const posting of postings) getOrMake(all, posting.accountId, () => new BookSums()).add(posting);
       await Promise.all(postings.map(remember));
     },
     async takeAccount(book) {
       const { account, clockMs, idempotency, costs } = book;
       const { accountId } = account;
-      const sums = all.get(accountId) ?? NONE();
+      const sums = all.get(accountId) ?? new BookSums();
       const daysFrom = dayOf(clockMs) - DAYS_KEPT;
-      for (const { scope, day, nano: amount } of costs) sums.days.set(`${scope}:${day}s`, { day, amount });
+      for (const { scope, day, nano: spent } of costs)
+        sums.days.set(`${scope}:${day}`, { scope, day, spent, absorbed: 0, isCost: true });
       await index.register(accountId);
       await putKeys(link, book);
       await putIdempotency(link, accountId, idempotency);
-      const days = [...sums.days].filter(([, { day }]) => day >= daysFrom);
-      await putHash(
-        link,
-        accountKey(accountId),
-        days.map(([field, { amount }]) => [field, amount]),
-      );
-      await putHash(link, `${accountBase(accountId)}:r`, [...sums.references]);
+      await putHash(link, accountKey(accountId), sums.fields(daysFrom));
+      await putHash(link, `${accountBase(accountId)}:r`, sums.references);
       // Write the account itself last: until it exists, nothing of it is found.
       const fields = {
         ...{ name: account.name, kind: account.kind, cap: account.inferenceCapNano, rpm: account.requestsPerMinute },
@@ -273,12 +252,12 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
     const fields = await fieldsOf(link, accountKey(accountId));
     const [seq, archived] = [Number(fields.get("seq") ?? 0), Number(fields.get("archived") ?? 0)];
     if (!fields.has("granted") || seq !== archived) continue;
-    const sums = NONE();
+    const sums = new BookSums();
     let clockMs = Number(fields.get("clk"));
-    for (let after = archived; ; after = sums.count) {
-      const some = await archive.after(accountId, after, BATCH);
+    for (;;) {
+      const some = await archive.after(accountId, archived + sums.count, BATCH);
       for (const posting of some) {
-        addTo(sums, posting);
+        sums.add(posting);
         clockMs = Math.max(clockMs, posting.createdAtMs);
         await endHold(accountId, posting.transactionId);
       }
@@ -300,7 +279,7 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
   async function addSums(
     accountId: string,
     fields: ReadonlyMap<string, string>,
-    sums: Sums,
+    sums: BookSums,
     clockMs: number,
   ): Promise<void> {
     const base = accountBase(accountId);
@@ -308,17 +287,17 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
     const more = {
       ...{ spent: charged, granted: credited, absorbed, archived_charged: charged, archived_credited: credited },
       ...{ archived_cents: cents, archived_absorbed: absorbed },
-      ...Object.fromEntries([...sums.days].map(([field, { amount }]) => [field, amount])),
+      ...Object.fromEntries(sums.fields(Number.NEGATIVE_INFINITY)),
     };
     // Makes the keys add up their periods' days again.
     const keyIds = keyIdsOf(await fieldsOf(link, `${base}:k`));
     if (keyIds.length > 0) await link.call("HDEL", `${base}:k`, ...keyIds.map((keyId) => `${keyId}:past`));
-    if (sums.references.size > 0) await link.call("HSET", `${base}:r`, ...[...sums.references].flat());
+    await putHash(link, `${base}:r`, sums.references);
     // Writes totals in one command, so that a repeat changes nothing and no half is left.
     const sum = Object.entries(more).flatMap(([field, by]) => [field, Number(fields.get(field) ?? 0) + by]);
-    const from =
-      absorbed === 0 || fields.has("absorbed_from") ? [] : ["absorbed_from", Number(fields.get("seq") ?? 0) + 1];
-    const place = ["seq", sums.count, "archived", sums.count, "clk", clockMs, ...from];
+    const seq = Number(fields.get("seq") ?? 0);
+    const from = absorbed === 0 || fields.has("absorbed_from") ? [] : ["absorbed_from", seq + 1];
+    const place = ["seq", seq + sums.count, "archived", seq + sums.count, "clk", clockMs, ...from];
     await link.call("HSET", accountKey(accountId), ...sum, ...place);
   }
 }

@@ -2,8 +2,8 @@
 // thread checks what is only in the file (books-doctor.ts).
 import type { DatabaseSync } from "node:sqlite";
 import type { Finding } from "../model/ledger.ts";
+import type { Say } from "../model/posting-sums.ts";
 import type { AccountState, LiveHold } from "../model/state.ts";
-import type { Say } from "./posting-walk.ts";
 import type { LedgerState } from "./state.ts";
 
 /** A hold should be swept at most this long after its lease ends. */

@@ -5,7 +5,6 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { openPostgresArchive } from "../../../../src/money/ledger/archive/postgres.ts";
-import { archiveOn } from "../../../../src/money/ledger/archive/queries.ts";
 import { COLUMN_NAMES } from "../../../../src/money/ledger/archive/rows.ts";
 import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.ts";
 import { guardDisk } from "../../../../src/platform/storage/disk-guard.ts";
@@ -16,6 +15,7 @@ import { onlyAProcessShows } from "../../../support/process-fact.ts";
 import { removeFolder } from "../../../support/remove-folder.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";
 import { archiveContract, posting } from "./contract.ts";
+import { lastNumber } from "./numbers.ts";
 
 onlyAProcessShows("an archive in PostgreSQL");
 
@@ -63,7 +63,7 @@ test("processes that start together share one new file, and only its owner can r
   const archives = await Promise.all([1, 2, 3, 4].map(() => openFile(file)));
   expect(new Set(archives.map(({ id }) => id)).size).toBe(1);
   await Promise.all(archives.map((archive, at) => archive.append([posting(`account ${at}`, 1)])));
-  for (const archive of archives) expect(await archive.last("account 3")).toBe(1);
+  for (const archive of archives) expect(await lastNumber(archive, "account 3")).toBe(1);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await Promise.all(archives.map((archive) => archive.close()));
   removeFolder(folder);
@@ -138,31 +138,13 @@ test("where the disk is nearly full postings stay where they are, and the ballas
   const disk = { freeBytesMin: Number.MAX_SAFE_INTEGER, ballastBytes: 0 };
   const archive = await openSqliteArchive({ file, clock: systemClock, disk, onFatal: (error) => console.error(error) });
   await expect(archive.append([posting("a", 2)])).rejects.toMatchObject({ code: "ledger_unavailable" });
-  expect(await archive.last("a")).toBe(1);
+  expect(await lastNumber(archive, "a")).toBe(1);
   await archive.close();
   // The ballast of the spool, which may be in the same folder.
   writeFileSync(join(folder, "ballast"), "room for running calls");
   expect(guardDisk(file, disk).dropBallast()).toBe(false);
   expect(existsSync(join(folder, "ballast"))).toBe(true);
   removeFolder(folder);
-});
-
-test("the doctor's sums, which may take long, leave room for whoever else asks", async () => {
-  let [asked, most] = [0, 0];
-  const archive = archiveOn("id", {
-    async query() {
-      most = Math.max(most, ++asked);
-      await new Promise((resolve) => setImmediate(resolve));
-      asked -= 1;
-      return [];
-    },
-    append: () => Promise.resolve(null),
-    dialect: "sqlite",
-    ask: () => Promise.resolve([]),
-    close: () => Promise.resolve(),
-  });
-  expect(await archive.sums("a", 10, 1)).toMatchObject({ count: 0, days: [], faults: [] });
-  expect(most).toBe(1);
 });
 
 test("while PostgreSQL is away the archive refuses, and goes on by itself when it is back", {
@@ -179,7 +161,7 @@ test("while PostgreSQL is away the archive refuses, and goes on by itself when i
   await expect(archive?.transaction(null, "a.1")).rejects.toMatchObject(refused);
   await server.start();
   expect(await archive?.append([posting("a", 2)])).toBeNull();
-  expect(await archive?.last("a")).toBe(2);
+  expect(archive && (await lastNumber(archive, "a"))).toBe(2);
   await Promise.all(archives.map((one) => one.close()));
   await server.dispose();
 });

@@ -6,6 +6,7 @@ import type { LedgerLink } from "../../../../src/money/ledger/redis/script.ts";
 import { eventually } from "../../../support/gateway.ts";
 import { POSTGRES_MS_MAX, startPostgres } from "../../../support/postgres.ts";
 import { CENT, holdRequest, postRequest } from "../requests.ts";
+import { sumsOf } from "./numbers.ts";
 import { only, openArchiveStage } from "./stage.ts";
 
 const { link, archive, clock, ledger, open, exporter, account, charges, listed, findings, inRedis, dispose } =
@@ -54,7 +55,7 @@ describe("a step that is cut off", () => {
     await charges(accountId, 10, 12);
     await broken.flush(only(accountId));
     await exporter().flush(only(accountId));
-    expect(await archive.sums(accountId, 99, 1)).toMatchObject({ count: 13, charged: 12 * CENT });
+    expect(await sumsOf(archive, accountId)).toMatchObject({ count: 13, charged: 12 * CENT });
     expect(await inRedis(accountId)).toBe(0);
     expect((await ledger.account(accountId))?.spentNano).toBe((before?.spentNano ?? 0) + 3 * CENT);
     expect(await findings()).toEqual([]);
@@ -66,7 +67,7 @@ describe("a step that is cut off", () => {
     const moves = [exporter(), exporter(), exporter()].map((mover) => mover.flush(only(accountId)));
     await Promise.allSettled(moves);
     await exporter().flush(only(accountId));
-    expect(await archive.sums(accountId, 99, 1)).toMatchObject({ count: 31, charged: 30 * CENT });
+    expect(await sumsOf(archive, accountId)).toMatchObject({ count: 31, charged: 30 * CENT });
     expect(await findings()).toEqual([]);
   });
 });
@@ -97,7 +98,7 @@ test("over PostgreSQL, which dies and comes back: every charge of four processes
     await Promise.all(Array.from({ length: 50 }, (_, more) => call(at + more)));
     clock.advance(11_000);
     if (at === 200) {
-      const moved = async () => (await archives[1]?.sums(accountIds[0] ?? "", 1_000, 1))?.count || undefined;
+      const moved = async () => (await sumsOf(archives[1] ?? archive, accountIds[0] ?? "")).count || undefined;
       await eventually(moved, "postings in the archive");
       await postgres.kill();
     }
@@ -110,7 +111,7 @@ test("over PostgreSQL, which dies and comes back: every charge of four processes
   const last = exporter({ archive: archives[0] ?? archive });
   expect(await last.flush(only(...accountIds))).toBeLessThan(600);
   for (const accountId of accountIds) {
-    expect(await archives[1]?.sums(accountId, 1_000, 1)).toMatchObject({ count: 201, charged: 200 * CENT });
+    expect(await sumsOf(archives[1] ?? archive, accountId)).toMatchObject({ count: 201, charged: 200 * CENT });
     expect(await inRedis(accountId)).toBe(0);
   }
   const told = (await own?.doctor())?.findings ?? [];

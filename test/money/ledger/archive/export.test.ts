@@ -7,6 +7,7 @@ import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
 import { claimArchive } from "../../../../src/money/ledger/archive/export.ts";
 import { eventually } from "../../../support/gateway.ts";
 import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
+import { lastNumber } from "./numbers.ts";
 import { only, openArchiveStage } from "./stage.ts";
 
 const { link, file, archive, clock, ledger, exporter, account, charges, listed, findings, inRedis, dispose } =
@@ -31,7 +32,7 @@ test("postings leave after a minute, in order, and what is read of them does not
     return (await inRedis(accountId)) === 2 ? true : undefined;
   }, "the old postings to leave");
   await again.stop();
-  expect(await archive.last(accountId)).toBe(6);
+  expect(await lastNumber(archive, accountId)).toBe(6);
   expect(rows.map((id) => id.replace("open_", ""))).toEqual(["7", "6", "5", "4", "3", "2", "1", accountId]);
   expect(await listed(accountId)).toEqual(rows);
   expect(await ledger.transaction(accountId, `${accountId}.2`)).toEqual(one);
