@@ -115,8 +115,7 @@ const LONG: Readonly<Record<string, string>> = {
 const SPREAD_LITERAL = /\.\.\.\{/g;
 /** Files that still do so, with the count. The list only gets shorter. */
 const SPREAD_LEFT: Readonly<Record<string, number>> = {
-  "src/money/ledger/archive/archive.ts": 1,
-  "src/money/ledger/redis/books.ts": 10,
+  "src/money/ledger/redis/books.ts": 9,
   "src/money/ledger/sqlite/admin.ts": 9,
   "src/money/ledger/sqlite/reserve.ts": 1,
 };
