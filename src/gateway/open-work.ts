@@ -12,7 +12,7 @@ import { KEPT_LEASE_MS } from "../actions/run/action-plan.ts";
 import type { RunDeps } from "../actions/run/deps.ts";
 import { openRun } from "../actions/run/inner-calls.ts";
 import { prepaidSessionCleanups } from "../actions/run/prepaid-session-cleanups.ts";
-import { createPrepaidSessions } from "../actions/run/prepaid-sessions.ts";
+import { PrepaidSessions } from "../actions/run/prepaid-sessions.ts";
 import { UNCLOSED } from "../actions/sessions/box-cleanups.ts";
 import { SESSION_JOB } from "../actions/sessions/session-kind.ts";
 import { systemClock } from "../core/clock.ts";
@@ -188,7 +188,7 @@ function openJobs(
     actionCatalog: actionCatalog.actionCatalog,
     upstream,
     records,
-    prepaidSessions: createPrepaidSessions({ records, clock, ledger, windows }),
+    prepaidSessions: new PrepaidSessions({ records, clock, ledger, windows }),
     kernel,
     // A guard over answers must see the whole answer before it is passed on.
     readsWhole: config.guardAnswers,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { prepaidSessionCleanups } from "../../src/actions/run/prepaid-session-cleanups.ts";
-import { createPrepaidSessions } from "../../src/actions/run/prepaid-sessions.ts";
+import { PrepaidSessions } from "../../src/actions/run/prepaid-sessions.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { nanoFromCents } from "../../src/core/money.ts";
@@ -213,7 +213,7 @@ describe("when its time is over", () => {
   ): Promise<Record<string, unknown> | undefined> {
     const callId = `tx_${++calls}`;
     const offer = offers(name);
-    const around = createPrepaidSessions({ records, clock, ledger, windows }).around(offer, params, {
+    const around = new PrepaidSessions({ records, clock, ledger, windows }).around(offer, params, {
       payer: from,
       callId,
     });

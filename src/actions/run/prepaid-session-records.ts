@@ -4,6 +4,7 @@ import type { Nano } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
 import { type Cleanup, type CleanupBook, enter, PAGE_MS } from "../../platform/records/cleanups.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { revise } from "../../platform/records/revise.ts";
 
 const KIND = "paid-time";
 /** Finds the label by payer, adapter and vendor id. */
@@ -36,11 +37,6 @@ export interface Meter {
   readonly pendingNano: Nano | null;
 }
 
-export interface StoredPrepaidSession {
-  readonly time: PrepaidSession;
-  readonly version: number;
-}
-
 export interface Entry extends Cleanup {
   /** The entry is for reading the meter, not for ending the machine. */
   readonly isMeter?: true;
@@ -57,57 +53,52 @@ function idOf({ adapter, payer }: Pick<PrepaidSession, "adapter" | "payer">, id:
   return hash("sha256", JSON.stringify([payer.id, adapter, id]));
 }
 
-export function entryId({ label, endsAtMs, isMeter }: Entry): string {
+function entryId({ label, endsAtMs, isMeter }: Entry): string {
   return `${label} ${endsAtMs}${isMeter === true ? " meter" : ""}`;
 }
 
-export async function findPrepaid(records: Records, label: string): Promise<StoredPrepaidSession | null> {
-  const stored = await records.get(KIND, label);
-  return stored === null ? null : { time: JSON.parse(stored.value) as PrepaidSession, version: stored.version };
-}
+export class PrepaidRecords {
+  readonly #records: Records;
 
-/** Finds a payer's machine by vendor id; null where there is none, or it ended long ago. */
-export async function prepaidOf(
-  records: Records,
-  of: Pick<PrepaidSession, "adapter" | "payer">,
-  id: string,
-): Promise<StoredPrepaidSession | null> {
-  const label = await records.get(BY_ID, idOf(of, id));
-  return label === null ? null : findPrepaid(records, label.value);
-}
-
-/** Stores a machine with a new end. Writes the calendar first: a record without an entry would let the machine run for ever. */
-export async function putPrepaid(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
-  const { label, endsAtMs } = time;
-  await enter(records, PREPAID_SESSIONS, entryId({ label, endsAtMs }), { label, endsAtMs });
-  return keepPrepaid(records, time, version);
-}
-
-/** Stores it if its version still matches (null: in any case); false where it does not. */
-export async function keepPrepaid(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
-  const { label, id } = time;
-  const kept = { payer: null, ttlMs: KEPT_MS, ifVersion: null };
-  if (id !== null) await records.put({ ...kept, kind: BY_ID, id: idOf(time, id), value: label });
-  const put = await records.put({ ...kept, kind: KIND, id: label, value: JSON.stringify(time), ifVersion: version });
-  return put !== null;
-}
-
-const TRIES_MAX = 5;
-
-/** Marks it as ended and keeps whatever else was stored meanwhile. */
-export async function endPrepaid(records: Records, stored: StoredPrepaidSession): Promise<PrepaidSession> {
-  let last = stored;
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const over: PrepaidSession = { ...last.time, state: "ended" };
-    if (await keepPrepaid(records, over, last.version)) return over;
-    last = (await findPrepaid(records, over.label)) ?? last;
+  constructor(records: Records) {
+    this.#records = records;
   }
-  const over: PrepaidSession = { ...last.time, state: "ended" };
-  await keepPrepaid(records, over, null);
-  return over;
-}
 
-/** Removes an entry, because nothing is left to end or another entry replaces it. */
-export async function strike(records: Records, entry: Entry): Promise<void> {
-  await records.delete(PREPAID_SESSIONS.kind, entryId(entry));
+  async find(label: string): Promise<PrepaidSession | null> {
+    const stored = await this.#records.get(KIND, label);
+    return stored === null ? null : JSON.parse(stored.value);
+  }
+
+  /** Finds a payer's machine by vendor id; null where there is none, or it ended long ago. */
+  async findById(of: Pick<PrepaidSession, "adapter" | "payer">, id: string): Promise<PrepaidSession | null> {
+    const label = await this.#records.get(BY_ID, idOf(of, id));
+    return label === null ? null : this.find(label.value);
+  }
+
+  /** Stores what `to` makes of a machine (null: of none), and returns it; where `to` returns null, nothing changes. */
+  async change<T extends PrepaidSession | null>(label: string, to: (time: PrepaidSession | null) => T): Promise<T> {
+    const kept = { payer: null, ttlMs: KEPT_MS };
+    let time: PrepaidSession | null = null;
+    await revise(this.#records, { ...kept, kind: KIND, id: label }, async (value) => {
+      const before: PrepaidSession | null = value === null ? null : JSON.parse(value);
+      time = to(before);
+      if (time === null) return null;
+      const { id, endsAtMs } = time;
+      // First the calendar: a record without an entry would let the machine run for ever.
+      if (endsAtMs !== before?.endsAtMs) await this.enter({ label, endsAtMs });
+      const byId = { ...kept, kind: BY_ID, value: label, ifVersion: null };
+      if (id !== null) await this.#records.put({ ...byId, id: idOf(time, id) });
+      return JSON.stringify(time);
+    });
+    return time as T;
+  }
+
+  async enter(entry: Entry): Promise<void> {
+    await enter(this.#records, PREPAID_SESSIONS, entryId(entry), entry);
+  }
+
+  /** Removes an entry, because nothing is left to end or another entry replaces it. */
+  async strike({ label, endsAtMs }: Cleanup): Promise<void> {
+    await this.#records.delete(PREPAID_SESSIONS.kind, entryId({ label, endsAtMs }));
+  }
 }
