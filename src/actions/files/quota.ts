@@ -1,5 +1,6 @@
 // Counts the storage that a payer uses: raised before a file is kept and lowered after it is gone, so that it is never too low.
 import type { Records } from "../../platform/records/records.ts";
+import { revise } from "../../platform/records/revise.ts";
 import type { FileRow, FileRows } from "./file-rows.ts";
 
 const KIND = "file-quota";
@@ -20,16 +21,11 @@ const NOTHING: Count = { bytes: 0, recounts: 0, taking: [] };
 export type Quota = ReturnType<typeof createQuota>;
 
 export function createQuota(records: Records, rows: FileRows, bytesMax: number) {
-  async function read(payer: string): Promise<{ count: Count; version: number }> {
-    const record = await records.get(KIND, payer);
-    if (record === null) return { count: NOTHING, version: 0 };
-    return { count: JSON.parse(record.value) as Count, version: record.version };
-  }
-
-  async function write(payer: string, count: Count, ifVersion: number): Promise<boolean> {
-    const value = JSON.stringify(count);
-    return (await records.put({ kind: KIND, id: payer, payer, value, ttlMs: null, ifVersion })) !== null;
-  }
+  const change = (payer: string, to: (count: Count) => Count | null | Promise<Count | null>) =>
+    revise(records, { kind: KIND, id: payer, payer, ttlMs: null }, async (value) => {
+      const next = await to(value === null ? NOTHING : JSON.parse(value));
+      return next && JSON.stringify(next);
+    });
 
   async function stillNew(ids: readonly string[]): Promise<string[]> {
     if (ids.length < TAKING_MAX) return [...ids];
@@ -53,38 +49,38 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number) 
     /** Reserves quota for a file whose row is written; else the free bytes, after a recount: dead processes may leave the count too high. */
     async take(row: FileRow): Promise<{ readonly freeBytes: number } | null> {
       const { payer, id, sizeBytes } = row;
-      for (;;) {
-        const { count: last, version } = await read(payer);
+      let refusal: { readonly freeBytes: number } | null = null;
+      await change(payer, async (last) => {
         const fits = last.bytes + sizeBytes <= bytesMax;
         const count = fits ? { ...last, taking: await stillNew(last.taking) } : await recount(row, last);
         const { bytes, taking } = count;
-        const refused = bytes + sizeBytes > bytesMax;
-        const next = refused ? count : { ...count, bytes: bytes + sizeBytes, taking: [...taking, id] };
-        if (!(await write(payer, next, version))) continue;
-        return refused ? { freeBytes: Math.max(0, bytesMax - bytes) } : null;
-      }
+        refusal = bytes + sizeBytes > bytesMax ? { freeBytes: Math.max(0, bytesMax - bytes) } : null;
+        return refusal === null ? { ...count, bytes: bytes + sizeBytes, taking: [...taking, id] } : count;
+      });
+      return refusal;
     },
 
     /** Counts the files again before it says that the quota is full. */
     async isFull(payer: string): Promise<boolean> {
-      for (;;) {
-        const { count: last, version } = await read(payer);
-        if (last.bytes < bytesMax) return false;
-        const count = await recount({ payer, id: "" }, last);
-        if (await write(payer, count, version)) return count.bytes >= bytesMax;
-      }
+      let isFull = false;
+      await change(payer, async (last) => {
+        const count = last.bytes < bytesMax ? null : await recount({ payer, id: "" }, last);
+        isFull = count !== null && count.bytes >= bytesMax;
+        return count;
+      });
+      return isFull;
     },
 
     /** Call before a row is removed or shrunk, and pass the result to `free`. */
-    state: async (payer: string) => (await read(payer)).count.recounts,
+    async state(payer: string): Promise<number> {
+      const record = await records.get(KIND, payer);
+      return record === null ? NOTHING.recounts : (JSON.parse(record.value) as Count).recounts;
+    },
 
     /** Returns quota, unless a recount came in between, which may have counted the change already. */
-    async free(payer: string, bytes: number, state: number): Promise<void> {
-      for (;;) {
-        const { count, version } = await read(payer);
-        if (count.recounts !== state) return;
-        if (await write(payer, { ...count, bytes: Math.max(0, count.bytes - bytes) }, version)) return;
-      }
-    },
+    free: (payer: string, bytes: number, state: number): Promise<void> =>
+      change(payer, (count) =>
+        count.recounts === state ? { ...count, bytes: Math.max(0, count.bytes - bytes) } : null,
+      ),
   };
 }

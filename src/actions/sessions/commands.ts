@@ -1,13 +1,12 @@
 // Counts a session's running commands and its busy time in one record that all processes share.
 import type { Clock } from "../../core/clock.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { revise } from "../../platform/records/revise.ts";
 
 const KIND = "session-commands";
 const KEPT_MS = 48 * 3_600_000;
 /** Each command needs a connection to the vendor and memory for its output. */
 export const COMMANDS_MAX = 4;
-/** Retries of a write that conflicts with another command's; at most COMMANDS_MAX can conflict. */
-const TRIES = 20;
 
 interface Commands {
   /** The latest end of each running command, by call id. */
@@ -74,16 +73,13 @@ export class SessionCommands {
   }
 
   async #change(jobId: string, change: (commands: Commands, nowMs: number) => Commands | null): Promise<boolean> {
-    for (let left = TRIES; left > 0; left--) {
-      const found = await this.#records.get(KIND, jobId);
+    let isChanged = false;
+    await revise(this.#records, { kind: KIND, id: jobId, payer: null, ttlMs: KEPT_MS }, (value) => {
       const nowMs = Math.floor(this.#clock.epochMs());
-      const changed = change(found === null ? NONE : current(JSON.parse(found.value), nowMs), nowMs);
-      if (changed === null) return false;
-      const value = JSON.stringify(changed);
-      const ifVersion = found?.version ?? 0;
-      if ((await this.#records.put({ kind: KIND, id: jobId, payer: null, value, ttlMs: KEPT_MS, ifVersion })) !== null)
-        return true;
-    }
-    throw new Error(`the commands of the session ${jobId} change too often`);
+      const changed = change(value === null ? NONE : current(JSON.parse(value), nowMs), nowMs);
+      isChanged = changed !== null;
+      return changed && JSON.stringify(changed);
+    });
+    return isChanged;
   }
 }
