@@ -43,7 +43,7 @@ export interface SocketMemory {
 export interface OverSocket {
   /** True for a message that only asks to be remembered: `ready` answers it, without a plan. */
   wantsNothing(message: Buffer): boolean;
-  ready(call: Call): Answer | GatewayError | Promise<Answer | GatewayError>;
+  ready(call: Call): Answer | Promise<Answer>;
   /** The messages of a whole answer, such as an error. */
   whole(status: number, body: string, headers: Readonly<Record<string, string>>): readonly string[];
 }
@@ -261,10 +261,10 @@ export interface ErrorCodec {
 /** A path that we serve, in its callers' wire. */
 export type Endpoint = EndpointSpec & { readonly errors: ErrorCodec };
 
-/** A path without its wire. Free endpoints answer from whole or streamed bodies; paid ones make a plan. */
+/** A path without its wire. Free endpoints answer from whole or streamed bodies; paid ones make a plan. All throw their refusals. */
 export type EndpointSpec = EndpointShape &
   (
-    | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
-    | { readonly stream: (call: StreamCall) => Promise<Answer | StreamAnswer | GatewayError> }
-    | { readonly plan: (call: PlanCall) => FramedOpenPlan | GatewayError | Promise<FramedOpenPlan | GatewayError> }
+    | { readonly answer: (call: Call) => Answer | Promise<Answer> }
+    | { readonly stream: (call: StreamCall) => Promise<Answer | StreamAnswer> }
+    | { readonly plan: (call: PlanCall) => FramedOpenPlan | Promise<FramedOpenPlan> }
   );

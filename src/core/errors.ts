@@ -515,6 +515,19 @@ export class GatewayError extends Error {
   }
 }
 
+/** Failures of the gateway or its stores, of which the operator is told. */
+const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
+  "internal_error",
+  "ledger_unavailable",
+  "clock_skew",
+  "storage_unavailable",
+]);
+
+/** False for what the caller, a provider or the operator's settings caused. */
+export function isOwnFault(thrown: unknown): boolean {
+  return !(thrown instanceof GatewayError) || OWN_FAULTS.has(thrown.code);
+}
+
 /** The error for the caller that was thrown. Rethrows any other. */
 export function refusalIn(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;

@@ -277,7 +277,8 @@ export interface Plan {
  */
 export interface OpenPlan
   extends Pick<Plan, "operation" | "asked" | "streamed" | "whilePaused" | "quote" | "tags" | "exactPrice"> {
-  forPayer(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError>;
+  /** Throws where this payer may not run it. */
+  forPayer(payer: Payer): Plan | Promise<Plan>;
 }
 
 export interface Held {

@@ -78,13 +78,12 @@ function refused(error: GatewayError): Refused {
 
 type FreeEndpoint = Exclude<Endpoint, { readonly plan: unknown }>;
 
-/** Returns an error that the endpoint throws as its answer. */
+/** Throws a refusal in the words of pages. */
 async function answerTo(endpoint: FreeEndpoint, call: StreamCall) {
   try {
     return await ("stream" in endpoint ? endpoint.stream(call) : endpoint.answer(call));
   } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
+    throw error instanceof GatewayError ? refused(error) : error;
   }
 }
 
@@ -126,7 +125,6 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
       // Concurrent reads resolve in the same turn of the event loop; each page is rendered in a turn of its own.
       await ownSlice();
       if ("bytes" in answer) throw new Error(`${path} is streamed, and cannot be asked by a page`);
-      if (answer instanceof GatewayError) throw refused(answer);
       const type = answer.headers?.["content-type"] ?? "application/json";
       // Long answers are stored as encoded bytes.
       const isKept = (typeof answer.body === "string" || answer.body instanceof Uint8Array) && type.includes("json");

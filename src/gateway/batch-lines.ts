@@ -132,7 +132,6 @@ export class BatchLines implements LineCalls {
       const request = requestFor(call, id);
       refuseRunInLine(request);
       const made = await this.#endpoint(call.path).plan({ request, audience: admitted(call.caller) });
-      if (made instanceof GatewayError) return this.refusal(call.path, made, id);
       made.ended?.();
       return made;
     } catch (error) {

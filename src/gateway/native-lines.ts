@@ -3,9 +3,9 @@
 import type { BatchMode, NativeAnswer, NativeLine } from "../actions/batches/line-calls.ts";
 import type { Adapter, Catalog, SoldEmbedding, SoldModel, SoldUnitModel } from "../catalog/catalog.ts";
 import type { FramedOpenPlan, PlanCall } from "../core/endpoint.ts";
-import { GatewayError, refusalIn } from "../core/errors.ts";
+import { GatewayError } from "../core/errors.ts";
 import { percentOf } from "../core/money.ts";
-import type { Payer, Plan } from "../core/plan.ts";
+import type { OpenPlan, Payer, Plan } from "../core/plan.ts";
 import { jsonText } from "../core/raw-json.ts";
 import type { Health, Route } from "../core/route.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
@@ -74,46 +74,40 @@ const LEAST: Readonly<Record<string, object>> = {
  * without its content, which an answer is read as well with.
  */
 export async function answeredCall(
-  plan: (call: PlanCall) => Promise<FramedOpenPlan | GatewayError> | FramedOpenPlan | GatewayError,
+  plan: (call: PlanCall) => Promise<FramedOpenPlan> | FramedOpenPlan,
   { request, audience }: PlanCall,
   answer: NativeAnswer,
-): Promise<FramedOpenPlan | GatewayError> {
-  const planned = async (body: Buffer) => {
-    try {
-      const made = await plan({ request: { ...request, body }, audience });
-      return made instanceof GatewayError ? made : answeredPlan(made, answer);
-    } catch (error) {
-      return refusalIn(error);
-    }
-  };
-  const whole = await planned(request.body);
-  if (!(whole instanceof GatewayError)) return whole;
+): Promise<FramedOpenPlan> {
+  const planned = async (body: Buffer) => answeredPlan(await plan({ request: { ...request, body }, audience }), answer);
+  try {
+    return await planned(request.body);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+  }
   const model = { model: answer.model, ...LEAST[request.path] };
   return planned(Buffer.from(JSON.stringify(model)));
 }
 
 /** Makes the plan read the provider's answer, at the price of its batches. */
-function answeredPlan({ plan, ...framing }: FramedOpenPlan, answer: NativeAnswer): FramedOpenPlan | GatewayError {
-  const made = "route" in plan ? answered(plan, answer) : gone(answer);
-  if (made instanceof GatewayError || !("forPayer" in plan))
-    return made instanceof GatewayError ? made : { ...framing, plan: made };
-  const forPayer = async (payer: Payer) => {
-    const owned = await plan.forPayer(payer);
-    return owned instanceof GatewayError ? owned : answered(owned, answer);
-  };
-  return { ...framing, plan: { ...made, forPayer } };
+function answeredPlan({ plan, ...framing }: FramedOpenPlan, answer: NativeAnswer): FramedOpenPlan {
+  // A call with actions has no route before it runs.
+  if (!("route" in plan)) throw gone(answer);
+  const made = answered(plan, answer);
+  if (!("forPayer" in plan)) return { ...framing, plan: made };
+  const { forPayer } = plan as OpenPlan;
+  return { ...framing, plan: { ...made, forPayer: async (payer: Payer) => answered(await forPayer(payer), answer) } };
 }
 
 function gone({ model }: NativeAnswer): GatewayError {
   return new GatewayError("upstream_not_configured", { detail: model });
 }
 
-function answered(plan: Plan, answer: NativeAnswer): Plan | GatewayError {
+function answered(plan: Plan, answer: NativeAnswer): Plan {
   const { vendor, model, percent } = answer;
   const candidate = candidatesOf(plan.route).find(
     (one) => one?.provider === vendor && one.offer.upstreamModel === model && one.offer.adapter.ownKey !== true,
   );
-  if (candidate == null) return gone(answer);
+  if (candidate == null) throw gone(answer);
   candidate.answerWith(answer);
   const { served: _, quote, ...rest } = plan;
   const { within: _within, ...bound } = quote;

@@ -1,5 +1,5 @@
 // Runs every call through the same steps: quote, reserve, dispatch and relay, settle. Independent of transports and formats.
-import { GatewayError } from "../core/errors.ts";
+import { GatewayError, isOwnFault } from "../core/errors.ts";
 import { centsUp, least, usdText, ZERO } from "../core/money.ts";
 import {
   type AnswerReader,
@@ -43,9 +43,7 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
   let held: Held | null = null;
   try {
     const readying = isReady(wanted) ? wanted : readied(wanted, execution.payer);
-    const bounded = readying instanceof Promise ? await readying : readying;
-    if (bounded instanceof GatewayError) return refusedCall(id, bounded);
-    plan = bounded;
+    plan = readying instanceof Promise ? await readying : readying;
     if (plan.hold.kind !== "none") {
       const reserved = await reserve(plan, execution, deps);
       if (reserved instanceof GatewayError) return refusedCall(id, reserved);
@@ -95,12 +93,9 @@ function isWithinMaxCost({ quote, maxCostNano }: Plan): boolean {
   return maxCostNano === null || quote.nano <= maxCostNano;
 }
 
-type Ready = Plan | GatewayError;
-
 /** Synchronous where nothing has to wait, which holds for nearly every action. */
-function readied(wanted: Plan | OpenPlan, payer: Payer): Ready | Promise<Ready> {
-  const bounded = (owned: Ready): Ready | Promise<Ready> =>
-    owned instanceof GatewayError || isWithinMaxCost(owned) ? owned : withinMaxCost(owned);
+function readied(wanted: Plan | OpenPlan, payer: Payer): Plan | Promise<Plan> {
+  const bounded = (owned: Plan): Plan | Promise<Plan> => (isWithinMaxCost(owned) ? owned : withinMaxCost(owned));
   const owned = "forPayer" in wanted ? wanted.forPayer(payer) : wanted;
   return owned instanceof Promise ? owned.then(bounded) : bounded(owned);
 }
@@ -130,14 +125,14 @@ function tellBroken(failures: readonly AttemptFailure[], id: string, deps: Kerne
 }
 
 /** Fits the plan into the caller's cost bound; uses the tighter quote if the cheap one exceeds it. */
-async function withinMaxCost(plan: Plan): Promise<Ready> {
+async function withinMaxCost(plan: Plan): Promise<Plan> {
   const { quote, maxCostNano } = plan;
   if (maxCostNano === null) return plan;
   const nano = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
   if (nano <= maxCostNano) return { ...plan, quote: { ...quote, nano, tighten: null } };
   const within = quote.within?.(maxCostNano) ?? null;
   if (within !== null) return { ...plan, route: within.route, quote: { ...quote, nano: within.nano, tighten: null } };
-  return new GatewayError("max_cost_exceeded", {
+  throw new GatewayError("max_cost_exceeded", {
     detail: { needed_usd: usdText(nano) },
     param: "max_cost_cents",
     data: { needed_cents: centsUp(nano) },
@@ -180,9 +175,9 @@ export function refusedCall(id: string, error: GatewayError): Ended {
   return { ...NOTHING, id, outcome: "refused", error };
 }
 
-/** An unavailable store rejects with an error for the caller; any other error is our fault. */
+/** The end of a call that something thrown ended: a refusal of its plan, or a failure of ours. */
 function broken(id: string, cause: unknown, deps: KernelDeps): Ended {
-  deps.onBroken(cause, id);
+  if (isOwnFault(cause)) deps.onBroken(cause, id);
   return refusedCall(id, cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { offeredCalls } from "../../src/actions/run/vendor-serving.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
-import { GatewayError } from "../../src/core/errors.ts";
+import { refusalIn } from "../../src/core/errors.ts";
 import type { Payer } from "../../src/core/plan.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
@@ -22,9 +22,13 @@ async function servers(given: JsonObject, env: Record<string, string> = BOTH) {
   const action = await sold(env);
   const parsed = action.facts.params.safeParse(given);
   if (!parsed.success) return parsed.error.issues.map((issue) => issue.path.join("."));
-  const found = offeredCalls({ sold: action, params: parsed.data, row: null, payer });
-  if (found instanceof GatewayError) return { code: found.code, param: found.options.param };
-  return found.map(({ offer, params }) => ({ by: offer.adapter.id, params }));
+  try {
+    const found = offeredCalls({ sold: action, params: parsed.data, row: null, payer });
+    return found.map(({ offer, params }) => ({ by: offer.adapter.id, params }));
+  } catch (error) {
+    const { code, options } = refusalIn(error);
+    return { code, param: options.param };
+  }
 }
 
 describe("scraping/scrape", () => {

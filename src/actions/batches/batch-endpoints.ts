@@ -13,7 +13,7 @@ import { type BatchState, fileBatch, newState } from "./batch-view.ts";
 import { answering, lifeSchema, listed, pageOf, pageSchema, payerIn, writer } from "./file-endpoints.ts";
 import type { BatchMode, LineCalls } from "./line-calls.ts";
 import { OwnBatches, type OwnBatchesParts } from "./own-batches.ts";
-import { modeRefusal } from "./read-input.ts";
+import { checkMode } from "./read-input.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** What a line may call. */
@@ -52,22 +52,18 @@ export interface BatchEndpointParts extends OwnBatchesParts {
   readonly calls: LineCalls;
 }
 
-async function create(
-  call: PlanCall,
-  { files, clock, records, calls }: BatchEndpointParts,
-): Promise<FramedPlan | GatewayError> {
+async function create(call: PlanCall, { files, clock, records, calls }: BatchEndpointParts): Promise<FramedPlan> {
   const payer = payerOf(call);
-  if (payer instanceof GatewayError) return payer;
   const { request } = call;
   const sent = readBody(body, request.body);
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   const input = await files.find(payer.id, sent.input_file_id);
-  if (input === null) return noSuchFile();
+  if (input === null) throw noSuchFile();
   // Results are never refused for the quota, so a batch begins only where there is room.
   if (await files.isFull(payer.id))
-    return new GatewayError("storage_quota_exceeded", { detail: { needed: 1, free: 0 } });
+    throw new GatewayError("storage_quota_exceeded", { detail: { needed: 1, free: 0 } });
   // The batch reads its input until its end, and a process that was cut off may end it late.
-  if (!(await files.keepUntil(input, clock.epochMs() + 2 * WINDOW_MS))) return noSuchFile();
+  if (!(await files.keepUntil(input, clock.epochMs() + 2 * WINDOW_MS))) throw noSuchFile();
   const seconds = sent.output_expires_after?.seconds;
   const mode = modeIn(sent.metadata);
   const start: BatchStart = {
@@ -83,8 +79,7 @@ async function create(
     headers: {},
   };
   const bytes = start.mode === "native" ? await files.read(input.id, null) : null;
-  const refused = bytes === null ? null : await modeRefusal(start, bytes, { ...payer, calls });
-  if (refused !== null) return refused;
+  if (bytes !== null) await checkMode(start, bytes, { ...payer, calls });
   return launchPlan(call, payer, { start, sent, view: (jobId) => fileBatch(newState(jobId, start)) }, records);
 }
 
@@ -92,8 +87,7 @@ async function create(
 export function batchEndpoints(parts: BatchEndpointParts): readonly EndpointSpec[] {
   const own = new OwnBatches(parts, "files");
   const idOf = ({ request }: Call): string => request.params.id ?? "";
-  const shown = (state: BatchState | GatewayError) =>
-    state instanceof GatewayError ? state : { status: 200, body: fileBatch(state) };
+  const shown = (state: BatchState) => ({ status: 200, body: fileBatch(state) });
   const at = (...[method, path, answer]: Parameters<typeof answering>) =>
     answering(method, path, answer, BODY_BYTES_MAX);
   return [

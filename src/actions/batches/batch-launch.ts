@@ -82,11 +82,11 @@ export interface NewBatch {
   view(jobId: string): Record<string, unknown>;
 }
 
-/** The payer of a batch: only an account can pay for what outlives its request. */
-export function payerOf({ audience }: PlanCall): AccountPayer | GatewayError {
+/** The payer of a batch. Throws where that is no account: only one can pay for what outlives its request. */
+export function payerOf({ audience }: PlanCall): AccountPayer {
   const { payer } = audience;
   if (payer !== null && isAccountPayer(payer)) return payer;
-  return new GatewayError("invalid_token", { detail: "A batch needs a key." });
+  throw new GatewayError("invalid_token", { detail: "A batch needs a key." });
 }
 
 export function launchPlan(

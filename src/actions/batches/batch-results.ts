@@ -2,7 +2,6 @@
 import { LeaseLost } from "../../catalog/job-kind.ts";
 import { wholeOf } from "../../core/chunk-list.ts";
 import { pause } from "../../core/clock.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { ownSlice } from "../../core/slices.ts";
 import { VendorFailure } from "../../upstream/vendor-failure.ts";
 import type { Segment } from "../files/batch-files.ts";
@@ -155,8 +154,6 @@ export class BatchResults {
         expiresAtMs: deps.clock.epochMs() + start.outputMs,
       } as const;
       const row = await deps.files.keep(job.payer.id, file, deps.files.readAll(segments));
-      // The batch is finished later, from what is stored.
-      if (row instanceof GatewayError) throw row;
       return row.id;
     };
     return job.stored(async () => ({

@@ -88,7 +88,7 @@ export function payerIn({ caller }: Call): Caller["payer"] {
 export function answering(
   method: EndpointShape["method"],
   path: string,
-  answer: (call: Call) => Promise<Answer | GatewayError>,
+  answer: (call: Call) => Promise<Answer>,
   bodyBytesMax = 0,
 ): EndpointSpec {
   return { method, path, auth: "key", bodyBytesMax, answer };
@@ -102,20 +102,19 @@ function uploading({ files, clock }: FileEndpointParts) {
     filesMax: 1,
     folder: tmpdir(),
   };
-  return async (call: Call): Promise<Answer | GatewayError> => {
+  return async (call: Call): Promise<Answer> => {
     const { payer } = writer(call);
     const { incoming, headers } = call.request;
     const share = disk.open();
     const full = share.belongTo(payer.id);
-    if (full !== null) return full;
+    if (full !== null) throw full;
     const form = await spooledForm(incoming, headers.get("content-type") ?? "", rules, share);
-    if (form instanceof GatewayError) return form;
     try {
       const [file] = form.files;
-      if (file === undefined || file.field !== "file") return wrong("file", "is missing, must be a file");
-      if (form.fields.purpose !== "batch") return wrong("purpose", "must be batch");
+      if (file === undefined || file.field !== "file") throw wrong("file", "is missing, must be a file");
+      if (form.fields.purpose !== "batch") throw wrong("purpose", "must be batch");
       const life = lifeSchema.optional().safeParse(form.fields[LIFE]);
-      if (!life.success) return wrong(LIFE, "must be a number of seconds from 3600 to 2592000");
+      if (!life.success) throw wrong(LIFE, "must be a number of seconds from 3600 to 2592000");
       const kept = await files.keep(
         payer.id,
         {
@@ -126,7 +125,7 @@ function uploading({ files, clock }: FileEndpointParts) {
         },
         file.bytes(Buffer.allocUnsafeSlow(MIB)),
       );
-      return kept instanceof GatewayError ? kept : { status: 200, body: view(kept) };
+      return { status: 200, body: view(kept) };
     } finally {
       form.close();
     }
@@ -147,7 +146,8 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
   const { files, records } = parts;
   const own = async (call: Call) => {
     const row = await files.find(payerIn(call).id, call.request.params.id ?? "");
-    return row !== null && isListed(row) ? row : null;
+    if (row === null || !isListed(row)) throw noSuchFile();
+    return row;
   };
   const bodyBytesMax = BATCH_FILE_BYTES_MAX + MIB;
   return [
@@ -161,19 +161,16 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
       const { rows, hasMore } = await pageOf(wanted(), query);
       return { status: 200, body: listed(rows.map(view), hasMore) };
     }),
-    answering("GET", "/files/{id}", async (call) => {
-      const row = await own(call);
-      return row === null ? noSuchFile() : { status: 200, body: view(row) };
-    }),
+    answering("GET", "/files/{id}", async (call) => ({ status: 200, body: view(await own(call)) })),
     {
       method: "GET",
       path: "/files/{id}/content",
       auth: "key",
       bodyBytesMax: 0,
-      async stream(call): Promise<StreamAnswer | GatewayError> {
+      async stream(call): Promise<StreamAnswer> {
         const row = await own(call);
-        const bytes = row === null ? null : await files.read(row.id, null);
-        if (row === null || bytes === null) return noSuchFile();
+        const bytes = await files.read(row.id, null);
+        if (bytes === null) throw noSuchFile();
         const disposition = attachment(row.filename);
         const headers = { ...CONTENT_HEADERS, "content-type": "application/jsonl", "content-disposition": disposition };
         return { status: 200, headers, bytesTotal: row.sizeBytes, bytes };
@@ -182,9 +179,8 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
     answering("DELETE", "/files/{id}", async (call) => {
       writer(call);
       const row = await own(call);
-      if (row === null) return noSuchFile();
       const detail = { detail: "A batch that is not over reads this file. Cancel the batch first." };
-      if (await isRead(row.id, records)) return new GatewayError("conflict", { detail });
+      if (await isRead(row.id, records)) throw new GatewayError("conflict", { detail });
       await files.delete(row);
       return { status: 200, body: { id: row.id, object: "file", deleted: true } };
     }),

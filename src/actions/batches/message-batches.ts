@@ -14,7 +14,7 @@ import { type BatchState, newState } from "./batch-view.ts";
 import { answering, pageOf, payerIn, writer } from "./file-endpoints.ts";
 import { LINES_MAX } from "./jsonl.ts";
 import { OwnBatches } from "./own-batches.ts";
-import { modeRefusal } from "./read-input.ts";
+import { checkMode } from "./read-input.ts";
 import { splitRequests } from "./split-requests.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
@@ -77,15 +77,14 @@ function wrong(detail: string): GatewayError {
   return new GatewayError("bad_request", { param: "requests", detail: `requests: ${detail}` });
 }
 
-async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedPlan | GatewayError> {
+async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedPlan> {
   const { files, clock, records, baseUrl, calls } = parts;
   const { request } = call;
   const payer = payerOf(call);
-  if (payer instanceof GatewayError) return payer;
   const split = await inSlices(splitRequests(request.body, LINES_MAX));
-  if (split === null) return wrong("is missing, must be a list");
+  if (split === null) throw wrong("is missing, must be a list");
   const { lines, rest } = split;
-  if (lines.length === 0 || lines.length > LINES_MAX) return wrong(`must have 1 to ${LINES_MAX} items`);
+  if (lines.length === 0 || lines.length > LINES_MAX) throw wrong(`must have 1 to ${LINES_MAX} items`);
   const sent = readBody(body, rest);
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   const createdAtMs = Math.floor(clock.epochMs());
@@ -100,7 +99,6 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
     },
     bytesOf(lines),
   );
-  if (input instanceof GatewayError) return input;
   const headers = [VERSION_HEADER, BETA_HEADER].flatMap((name) => {
     const value = request.headers.get(name);
     return value === undefined ? [] : [[name, value] as const];
@@ -118,28 +116,24 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
     outputMs: KEPT_MS,
     headers: Object.fromEntries(headers),
   };
-  const refused = await modeRefusal(start, bytesOf(lines), { ...payer, calls });
-  if (refused !== null) {
+  try {
+    await checkMode(start, bytesOf(lines), { ...payer, calls });
+  } catch (error) {
     await files.delete(input);
-    return refused;
+    throw error;
   }
   // The key is bound to the whole body.
   const whole = { ...sent, requests: lines.map((line) => line.toString("latin1")) };
   return launchPlan(call, payer, { start, sent: whole, view: (id) => view(newState(id, start), baseUrl()) }, records);
 }
 
-async function results(
-  call: Call,
-  own: OwnBatches,
-  { files }: MessageBatchParts,
-): Promise<StreamAnswer | GatewayError> {
+async function results(call: Call, own: OwnBatches, { files }: MessageBatchParts): Promise<StreamAnswer> {
   const state = await own.find(call.request.params.id ?? "", payerIn(call));
-  if (state instanceof GatewayError) return state;
   const id = state.result?.output_file_id ?? null;
   const row = id === null ? null : await files.find(payerIn(call).id, id);
   const bytes = row === null ? null : await files.read(row.id, null);
   if (row === null || bytes === null)
-    return new GatewayError("not_found", { of: "issued_id", detail: "The batch has no results." });
+    throw new GatewayError("not_found", { of: "issued_id", detail: "The batch has no results." });
   const headers = { ...CONTENT_HEADERS, "content-type": "application/x-jsonl" };
   return { status: 200, headers, bytesTotal: row.sizeBytes, bytes };
 }
@@ -148,9 +142,8 @@ async function remove(call: Call, own: OwnBatches, { files }: MessageBatchParts)
   const { payer } = writer(call);
   const id = call.request.params.id ?? "";
   const state = await own.find(id, payer);
-  if (state instanceof GatewayError) return state;
   const detail = "The batch is not over. Cancel it first.";
-  if (!(await own.forget(id, state.jobId))) return new GatewayError("conflict", { detail });
+  if (!(await own.forget(id, state.jobId))) throw new GatewayError("conflict", { detail });
   const row = await files.find(payer.id, state.result?.output_file_id ?? "");
   if (row !== null) await files.delete(row);
   return { status: 200, body: { id, type: "message_batch_deleted" } };
@@ -159,8 +152,7 @@ async function remove(call: Call, own: OwnBatches, { files }: MessageBatchParts)
 /** Paths are below the language-model path. */
 export function messageBatchEndpoints(parts: MessageBatchParts): readonly EndpointSpec[] {
   const own = new OwnBatches(parts, "messages");
-  const answerOf = (state: BatchState | GatewayError) =>
-    state instanceof GatewayError ? state : { status: 200, body: view(state, parts.baseUrl()) };
+  const answerOf = (state: BatchState) => ({ status: 200, body: view(state, parts.baseUrl()) });
   const idOf = ({ request }: Call): string => request.params.id ?? "";
   const shape = { auth: "key", bodyBytesMax: 0 } as const;
   return [

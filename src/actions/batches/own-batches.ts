@@ -24,10 +24,12 @@ export class OwnBatches {
     this.#wire = wire;
   }
 
-  async find(id: string, payer: Pick<Payer, "id">): Promise<BatchState | GatewayError> {
+  /** Throws a 404 where the account has no such batch. */
+  async find(id: string, payer: Pick<Payer, "id">): Promise<BatchState> {
     const jobId = jobIdOfBatch(id, this.#wire);
     const state = jobId === null ? null : await this.#state(jobId, payer);
-    return state ?? noSuchBatch(id);
+    if (state === null) throw noSuchBatch(id);
+    return state;
   }
 
   async #state(jobId: string, payer: Pick<Payer, "id">): Promise<BatchState | null> {
@@ -45,11 +47,10 @@ export class OwnBatches {
     }
   }
 
-  async cancel(id: string, payer: Payer): Promise<BatchState | GatewayError> {
+  async cancel(id: string, payer: Payer): Promise<BatchState> {
     const state = await this.find(id, payer);
-    if (state instanceof GatewayError) return state;
     const isEnded = state.result !== null;
-    if (isEnded) return new GatewayError("conflict", { detail: `The batch is ${state.status} already.` });
+    if (isEnded) throw new GatewayError("conflict", { detail: `The batch is ${state.status} already.` });
     await this.#parts.jobs().cancel(state.jobId, payer);
     return this.find(id, payer);
   }

@@ -153,14 +153,14 @@ function noVendor({ wire }: Pick<BatchStart, "wire">): BatchFailure & { readonly
   return { code: "native_not_possible", message, param };
 }
 
-/** Refuses a batch whose first lines show that no provider can run it as its creator wants; null: it may begin. */
-export async function modeRefusal(
+/** Throws for a batch whose first lines show that no provider can run it as its creator wants. */
+export async function checkMode(
   start: BatchStart,
   bytes: AsyncIterable<Uint8Array>,
   { calls, accountId }: { readonly calls: LineCalls; readonly accountId: string },
-): Promise<GatewayError | null> {
+): Promise<void> {
   const caller = start.mode === "native" ? await calls.callerOf(accountId, start.keyId) : null;
-  if (caller === null) return null;
+  if (caller === null) return;
   let vendors = null as readonly string[] | null;
   let read = 0;
   for await (const line of linesIn(bytes)) {
@@ -173,9 +173,8 @@ export async function modeRefusal(
     vendors = vendors?.filter((vendor) => bound.vendors.includes(vendor)) ?? bound.vendors;
     if (vendors.length > 0) continue;
     const { param, message: detail } = noVendor(start);
-    return new GatewayError("bad_request", { param, detail });
+    throw new GatewayError("bad_request", { param, detail });
   }
-  return null;
 }
 
 function nativeFor({ deps, job }: BatchRun, vendors: readonly string[]): NativeProgress | null {

@@ -18,7 +18,7 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
 
 function noRoom(cause?: unknown): GatewayError {
   const detail = "There is no room for more at the moment.";
-  return new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause });
+  return new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause, nothingDone: true });
 }
 
 /** Writes all of `bytes` to a new file and syncs it; removes the file on any failure. */

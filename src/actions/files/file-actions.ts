@@ -2,7 +2,6 @@
 import { z } from "zod";
 import type { ActionFacts } from "../../catalog/action.ts";
 import { type LocalAction, localAction } from "../../catalog/local-action.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { OPENED_URL } from "../../core/field-issues.ts";
 import { type Files, keyOf } from "./files.ts";
 import { keepFromUrl, type OpenPublic } from "./from-url.ts";
@@ -154,7 +153,7 @@ function lookups(files: Files): LocalAction[] {
       }),
       async run({ file_id }, { payer }) {
         const gone = await files.delete(payer.id, file_id);
-        return gone instanceof GatewayError ? gone : { file_id, deleted: true, freed_bytes: gone.size_bytes };
+        return { file_id, deleted: true, freed_bytes: gone.size_bytes };
       },
       example: { params: { file_id: EXAMPLE_ID } },
     }),

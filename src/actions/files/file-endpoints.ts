@@ -87,12 +87,9 @@ function holds(ifNoneMatch: string | undefined, row: FileRow): boolean {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-async function download(
-  { request }: Call,
-  { files }: FileEndpointParts,
-): Promise<Answer | StreamAnswer | GatewayError> {
+async function download({ request }: Call, { files }: FileEndpointParts): Promise<Answer | StreamAnswer> {
   const row = await files.stored(request.params.id ?? "");
-  if (row === null) return noSuchFile();
+  if (row === null) throw noSuchFile();
   const headers = headersOf(row);
   if (holds(request.headers.get("if-none-match"), row)) return { status: 304, headers, body: "" };
   const range = rangeOf(request, row);
@@ -102,7 +99,8 @@ async function download(
   }
   // HEAD gets the headers without the bytes.
   const bytes = request.method === "HEAD" ? nothing() : await files.read(row.id, range);
-  return bytes === null ? noSuchFile() : { ...partOf(row, range, headers), bytes };
+  if (bytes === null) throw noSuchFile();
+  return { ...partOf(row, range, headers), bytes };
 }
 
 function partOf(row: FileRow, range: ByteRange | null, headers: Record<string, string>) {
@@ -112,14 +110,13 @@ function partOf(row: FileRow, range: ByteRange | null, headers: Record<string, s
   return { status: 206, headers: told, bytesTotal: to - from + 1 };
 }
 
-async function upload({ request }: Call, { files }: FileEndpointParts): Promise<Answer | GatewayError> {
+async function upload({ request }: Call, { files }: FileEndpointParts): Promise<Answer> {
   const length = request.headers.get("content-length");
   const row = await files.receive(
     request.params.id ?? "",
     request.incoming ?? nothing(),
     length === undefined ? null : Number(length),
   );
-  if (row instanceof GatewayError) return row;
   return { status: 200, body: { ok: true, file_id: row.id, size_bytes: row.sizeBytes } };
 }
 
@@ -127,7 +124,7 @@ export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
   const signed = (
     method: LinkMethod,
     bodyBytesMax: number,
-    serve: (call: Call, parts: FileEndpointParts) => Promise<Answer | StreamAnswer | GatewayError>,
+    serve: (call: Call, parts: FileEndpointParts) => Promise<Answer | StreamAnswer>,
   ): EndpointSpec => {
     const shape: EndpointShape = { method, path: "/files/{id}", auth: "none", bodyBytesMax };
     const stream = async (call: Call) => {
@@ -135,11 +132,10 @@ export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
       const { id = "" } = params;
       const keyId = query.get("key");
       const stamp = keyId === null ? "" : await parts.files.stamp(id, keyId);
-      if (stamp instanceof GatewayError) return stamp;
       const key = keyId === null || stamp === null ? undefined : { id: keyId, stamp };
       const link = checkLink(parts.secrets, { method, id, query, key }, parts.clock.epochMs());
       if (link === "good") return serve(call, parts);
-      return new GatewayError("link_invalid", { detail: BAD_LINK[link] });
+      throw new GatewayError("link_invalid", { detail: BAD_LINK[link] });
     };
     return { ...shape, stream };
   };

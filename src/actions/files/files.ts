@@ -1,6 +1,5 @@
 // The gateway's files: announce, receive, keep, look up, list and delete them, and links to them.
 import type { Clock } from "../../core/clock.ts";
-import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
 import { createRequestWindows } from "../../platform/limits/request-windows.ts";
 import type { Records } from "../../platform/records/records.ts";
@@ -105,10 +104,12 @@ function createLinks({ store, secret, baseUrl, clock, stampOf = NO_STAMP }: File
   };
 }
 
-async function own(deps: LifecycleDeps, payer: string, id: string): Promise<FileRow | null> {
+/** The payer's file. Throws a 404 where it has none of this id. */
+async function own(deps: LifecycleDeps, payer: string, id: string): Promise<FileRow> {
   const row = await deps.rows.get(id);
-  if (row === null || row.payer !== payer || row.state === "new") return null;
-  return lookAgain(deps, row);
+  const now = row === null || row.payer !== payer || row.state === "new" ? null : await lookAgain(deps, row);
+  if (now === null) throw noSuchFile();
+  return now;
 }
 
 function lister(deps: LifecycleDeps) {
@@ -149,9 +150,10 @@ function byLink(deps: LifecycleDeps, { store, stampOf = NO_STAMP }: FilesParts) 
     },
 
     /** The stamp for a link's signature; null where its key is no longer valid. */
-    async stamp(id: string, keyId: string): Promise<string | null | GatewayError> {
+    async stamp(id: string, keyId: string): Promise<string | null> {
       const row = await rows.get(id);
-      return row === null ? noSuchFile() : stampOf(row.payer, keyId);
+      if (row === null) throw noSuchFile();
+      return stampOf(row.payer, keyId);
     },
 
     read: store.read,
@@ -176,39 +178,35 @@ export function createFiles(parts: FilesParts) {
   return {
     /** Reserves quota for an upload, and returns where to send its bytes. */
     async announce(payer: string, file: NewFile, keyId?: string) {
-      const row = await claim(deps, payer, file);
-      return row instanceof GatewayError ? row : links.announced(row, keyId);
+      return links.announced(await claim(deps, payer, file), keyId);
     },
 
     /** Stores bytes that were fetched; `sizeBytes` is null where their number is unknown. */
     async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>, keyId?: string) {
-      const row = await keep(deps, payer, file, bytes);
-      return row instanceof GatewayError ? row : linked(row, keyId);
+      return linked(await keep(deps, payer, file, bytes), keyId);
     },
 
     /** Stores an action's answer that is too large for an envelope as one of its payer's files. */
-    async keepBytes(payer: Keyed, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
+    async keepBytes(payer: Keyed, { bytes, ...facts }: KeptBytes): Promise<LinkedView> {
       const file = { ...facts, tags: [], note: null, sizeBytes: bytes.length };
-      const row = await keep(deps, payer.id, file, one(bytes));
-      return row instanceof GatewayError ? row : linked(row, keyOf(payer));
+      return linked(await keep(deps, payer.id, file, one(bytes)), keyOf(payer));
     },
 
-    async get(payer: string, id: string, keyId?: string): Promise<LinkedView | GatewayError> {
-      const row = await own(deps, payer, id);
-      return row === null ? noSuchFile() : linked(row, keyId);
+    async get(payer: string, id: string, keyId?: string): Promise<LinkedView> {
+      return linked(await own(deps, payer, id), keyId);
     },
 
-    async link(payer: Keyed, id: string): Promise<string | GatewayError> {
+    async link(payer: Keyed, id: string): Promise<string> {
       const row = await own(deps, payer.id, id);
-      return row?.state === "stored" ? links.get(row, keyOf(payer)) : noSuchFile();
+      if (row.state !== "stored") throw noSuchFile();
+      return links.get(row, keyOf(payer));
     },
 
     list,
 
-    async delete(payer: string, id: string): Promise<FileView | GatewayError> {
+    async delete(payer: string, id: string): Promise<FileView> {
       for (;;) {
         const row = await own(deps, payer, id);
-        if (row === null) return noSuchFile();
         if (await discard(deps, row)) return view(row);
       }
     },

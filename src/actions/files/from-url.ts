@@ -69,14 +69,14 @@ export async function keepFromUrl(
   openPublic: OpenPublic,
   payer: Payer,
   upload: UrlUpload,
-): Promise<LinkedView | GatewayError> {
+): Promise<LinkedView> {
   const stop = new AbortController();
   const bounds = { bytesMax: FILE_BYTES_MAX, msMax: FETCH_MS_MAX, signal: stop.signal };
   const answer = await openPublic(upload.url, bounds);
-  if (answer instanceof GatewayError) return answer;
+  if (answer instanceof GatewayError) throw answer;
   try {
     const { status, headers, finalUrl, body } = answer;
-    if (status !== 200) return unfit(`answered with status ${status}`);
+    if (status !== 200) throw unfit(`answered with status ${status}`);
     const { tags, note } = upload;
     const filename = upload.filename ?? nameOf(finalUrl);
     const mime = mimeOf(headers["content-type"]);

@@ -36,10 +36,11 @@ function taken(detail: string): GatewayError {
   return new GatewayError("conflict", { detail });
 }
 
-/** Why a file expects no more bytes; null where it does. */
-function unexpected(row: FileRow | null): GatewayError | null {
-  if (row === null || row.state === "new") return noSuchFile();
-  return row.state === "stored" ? taken("This file has been uploaded already.") : null;
+/** The row of a file that expects bytes; throws where it expects none. */
+function expected(row: FileRow | null): FileRow {
+  if (row === null || row.state === "new") throw noSuchFile();
+  if (row.state === "stored") throw taken("This file has been uploaded already.");
+  return row;
 }
 
 /** Checks again before bytes get their name: of two processes with the same upload, neither may replace what the other acknowledged. */
@@ -49,8 +50,7 @@ async function* whileExpected(
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   yield* bytes;
-  const refused = unexpected(await deps.rows.get(id));
-  if (refused !== null) throw refused;
+  expected(await deps.rows.get(id));
 }
 
 /** Receives the bytes of an announced upload. `contentLength` is the sender's; null where it sent none. */
@@ -59,13 +59,11 @@ export async function receive(
   id: string,
   body: AsyncIterable<Uint8Array>,
   contentLength: number | null,
-): Promise<FileRow | GatewayError> {
-  const row = await deps.rows.get(id);
-  const refused = unexpected(row);
-  if (row === null || refused !== null) return refused ?? noSuchFile();
-  if (deps.busy.has(id)) return taken("This file is being uploaded just now.");
+): Promise<FileRow> {
+  const row = expected(await deps.rows.get(id));
+  if (deps.busy.has(id)) throw taken("This file is being uploaded just now.");
   if (contentLength !== null && contentLength !== row.sizeBytes)
-    return badBody(`The body has ${contentLength} bytes, and ${row.sizeBytes} were announced.`);
+    throw badBody(`The body has ${contentLength} bytes, and ${row.sizeBytes} were announced.`);
   deps.busy.add(id);
   try {
     await deps.store.write(id, whileExpected(deps, id, exactly(body, row.sizeBytes)), row.sizeBytes);
@@ -74,10 +72,8 @@ export async function receive(
     // Another process may just have been faster: then the stored bytes are not ours alone.
     const now = await deps.rows.get(id);
     if (now === null) await deps.store.delete(id);
-    return unexpected(now) ?? taken("This file is being uploaded just now.");
-  } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
+    expected(now);
+    throw taken("This file is being uploaded just now.");
   } finally {
     deps.busy.delete(id);
   }
@@ -89,23 +85,20 @@ export async function keep(
   payer: string,
   file: Omit<NewFile, "sizeBytes"> & { readonly sizeBytes: number | null },
   bytes: AsyncIterable<Uint8Array>,
-): Promise<FileRow | GatewayError> {
+): Promise<FileRow> {
   const { fileBytesMax } = deps.limits;
   const over = () => new GatewayError("body_too_large", { detail: { limit_mib: fileBytesMax / 1_048_576 } });
   const bytesMax = file.sizeBytes ?? fileBytesMax;
-  if (bytesMax > fileBytesMax) return over();
+  if (bytesMax > fileBytesMax) throw over();
   const row = await claim(deps, payer, { ...file, sizeBytes: bytesMax });
-  if (row instanceof GatewayError) return row;
   deps.busy.add(row.id);
   let kept: FileRow | null = null;
   try {
     const whole = file.sizeBytes === null ? atMost(bytes, bytesMax, over) : exactly(bytes, bytesMax);
     const sizeBytes = await deps.store.write(row.id, whole, file.sizeBytes);
     kept = await stored(deps, row, sizeBytes);
-    return kept ?? noSuchFile();
-  } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
+    if (kept === null) throw noSuchFile();
+    return kept;
   } finally {
     deps.busy.delete(row.id);
     if (kept === null) await discard(deps, row);

@@ -43,8 +43,8 @@ function noRoom(sizeBytes: number, freeBytes: number, { quotaBytesMax }: FileLim
   });
 }
 
-/** Reserves quota for an announced file. The claim lapses after an hour. */
-export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): Promise<FileRow | GatewayError> {
+/** Reserves quota for an announced file, or throws where there is too little. The claim lapses after an hour. */
+export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): Promise<FileRow> {
   const id = `file_${randomBytes(16).toString("hex")}`;
   const lapsesAtMs = deps.clock.epochMs() + LINK_SECONDS * 1_000;
   await deps.rows.remind(id, lapsesAtMs + (deps.store.links?.lateMsMax ?? 0));
@@ -54,7 +54,7 @@ export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): 
   if (refused !== null) {
     await deps.rows.remove(fresh);
     await deps.rows.forget(id);
-    return noRoom(file.sizeBytes, refused.freeBytes, deps.limits);
+    throw noRoom(file.sizeBytes, refused.freeBytes, deps.limits);
   }
   const pending = await deps.rows.put({ ...fresh, state: "pending" });
   if (pending === null) throw new Error(`another process changed an unknown file: ${id}`);

@@ -41,7 +41,12 @@ interface Asking {
 
 export function unavailable(what: string): GatewayError {
   const detail = "The store of files does not answer as it should.";
-  return new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 5, cause: new Error(what) });
+  return new GatewayError("storage_unavailable", {
+    detail,
+    retryAfterSeconds: 5,
+    cause: new Error(what),
+    nothingDone: true,
+  });
 }
 
 export type S3Signer = ReturnType<typeof createSigner>;

@@ -74,8 +74,8 @@ export class ActionPlanner {
     };
   }
 
-  /** Returns why it cannot run, if it cannot. */
-  plan(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError> {
+  /** Throws why it cannot run, if it cannot. */
+  plan(payer: Payer): Plan | Promise<Plan> {
     const { action, params, row } = this.#call;
     if (action.kind === "local") return this.#servedPlan(this.#servedHere(action.local, payer), payer);
     const call = { sold: action.sold, params, row, payer };
@@ -85,13 +85,12 @@ export class ActionPlanner {
       : this.#servedPlan(serving, payer);
   }
 
-  #servedPlan(serving: Serving | GatewayError, payer: Payer): Plan | GatewayError {
-    if (serving instanceof GatewayError) return serving;
+  #servedPlan(serving: Serving, payer: Payer): Plan {
     const { action, row } = this.#call;
     const { price, effect } = action.facts;
     const { maxCostNano, idempotency } = this.#order;
     if (price.needsMaxCost === true && maxCostNano === null)
-      return new GatewayError("max_cost_required", { detail: { asked: action.id }, param: "max_cost_cents" });
+      throw new GatewayError("max_cost_required", { detail: { asked: action.id }, param: "max_cost_cents" });
     const quoteNano = this.#quoteNano;
     const priceVersion = `${action.id}@${this.#cents}c`;
     return {

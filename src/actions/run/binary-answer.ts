@@ -1,6 +1,6 @@
 // Binary answers: text stays text, small ones become base64, large ones a link to one of the caller's files.
 import { isUtf8 } from "node:buffer";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
 import { isTextType } from "../../upstream/answer-body.ts";
 
@@ -14,7 +14,7 @@ export interface RawBytes {
 export type KeepBytes = (
   payer: Payer,
   file: { readonly filename: string; readonly mime: string; readonly bytes: Buffer; readonly source: string },
-) => Promise<Record<string, unknown> | GatewayError>;
+) => Promise<Record<string, unknown>>;
 
 const INLINE_BYTES_MAX = 1024 * 1024;
 
@@ -32,7 +32,7 @@ export async function binaryAnswer(
   if (bytes.length > INLINE_BYTES_MAX && keepBytes !== null) {
     const mime = (contentType.split(";")[0] ?? "").trim().toLowerCase() || "application/octet-stream";
     const filename = `${source.replace("/", "-")}.${/\/([a-z0-9]{1,8})$/.exec(mime)?.[1] ?? "bin"}`;
-    const kept = await keepBytes(payer, { filename, mime, bytes, source });
+    const kept = await keepBytes(payer, { filename, mime, bytes, source }).catch(refusalIn);
     if (!(kept instanceof GatewayError)) return { ...common, file: kept };
   }
   return { ...common, base64: bytes.toString("base64") };

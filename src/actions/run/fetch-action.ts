@@ -4,7 +4,7 @@ import type { MerchantPayerFor, PaidCall, Payment } from "../../catalog/auth.ts"
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../../catalog/local-action.ts";
 import { wholeOf } from "../../core/chunk-list.ts";
 import { bounded } from "../../core/clock.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, isOwnFault } from "../../core/errors.ts";
 import { OPENED_URL } from "../../core/field-issues.ts";
 import { minus, type Nano, nanoFromCents, usdText, ZERO } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
@@ -184,16 +184,17 @@ class Fetching {
     return { answer: null, bytes: Buffer.alloc(0), problem: new GatewayError("internal_error") };
   }
 
-  /** Never rejects: an answer that cannot be stored as a file now is sent as base64. */
+  /** Rejects with a refusal, whatever failed: an answer that cannot be stored as a file now is sent as base64. */
   async #keep(payer: Payer, file: Parameters<KeepBytes>[1]): ReturnType<KeepBytes> {
     const { keepBytes, onBroken } = this.#parts;
-    const late = new GatewayError("storage_unavailable");
     const keep = () =>
       keepBytes(payer, file).catch((error: unknown) => {
-        onBroken(error);
-        return late;
+        if (isOwnFault(error)) onBroken(error);
+        return null;
       });
-    return bounded<Awaited<ReturnType<KeepBytes>>>(keep, late, { msMax: KEEP_MS_MAX, signal: NEVER });
+    const kept = await bounded(keep, null, { msMax: KEEP_MS_MAX, signal: NEVER });
+    if (kept === null) throw new GatewayError("storage_unavailable");
+    return kept;
   }
 
   /** The server has the payment, or may take it, so the caller, who chose the server, pays for it. A failed answer costs no fee. */

@@ -2,7 +2,6 @@
 import { BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { goneError, isGone } from "../../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { getOrMake } from "../../core/maps.ts";
 import type { Allowed } from "../../core/plan.ts";
 import { eachOf, inSlices, jsonOf, type Steps } from "../../core/slices.ts";
@@ -28,7 +27,7 @@ function rowAnswer(action: CatalogAction, { rows }: Described, asked: string, ta
   if (known !== undefined) return known;
   const descriptor = rowDescriptor(action, name);
   if (descriptor === null)
-    return notFound(`${action.id} has no ${table.param} ${asked.slice(0, 120)}`, asked, Object.keys(table.rows));
+    throw notFound(`${action.id} has no ${table.param} ${asked.slice(0, 120)}`, asked, Object.keys(table.rows));
   const made = readyEnvelope(descriptor, BY_KEY);
   rows.set(name, made);
   return made;
@@ -41,7 +40,7 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
     action: CatalogAction,
     request: GatewayRequest,
     allows: Allowed | undefined,
-  ): Answer | GatewayError | Promise<Answer> {
+  ): Answer | Promise<Answer> {
     const table = tableOf(action);
     const name = table === null ? null : request.query.get(table.param);
     const status = statusOf(action, allows);
@@ -54,7 +53,7 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
     });
     if (request.query.size === 0) return answerWith(known.whole, request);
     const ready = table === null || name === null ? known.whole : rowAnswer(action, known, name, table);
-    return ready instanceof GatewayError ? ready : answerWith(ready, request);
+    return answerWith(ready, request);
   }
 
   return {
@@ -64,9 +63,9 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
       const id = `${service}/${name}`;
       const audience = seenBy(caller);
       const action = parts.actionCatalog.find(id, audience);
-      if (action === null) return noSuchAction(id, parts.actionCatalog, audience);
+      if (action === null) throw noSuchAction(id, parts.actionCatalog, audience);
       const { retires } = action.facts;
-      if (retires !== undefined && isGone(retires, parts.clock.epochMs())) return goneError(retires);
+      if (retires !== undefined && isGone(retires, parts.clock.epochMs())) throw goneError(retires);
       return answer(action, request, caller?.allows);
     },
   };

@@ -7,7 +7,7 @@ import {
   type ToldEvents,
 } from "../../catalog/local-action.ts";
 import type { Params } from "../../catalog/said.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, isOwnFault } from "../../core/errors.ts";
 import { EVENTS_PREAMBLE } from "../../core/event-stream.ts";
 import { type Nano, nanoFromCents } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
@@ -47,7 +47,7 @@ async function* encoded(told: ToldEvents, eventBytes: NonNullable<LocalOrder["ev
   for await (const one of told) yield eventBytes(one);
 }
 
-/** One run of the function. An exception is a failure of ours, reported as `internal_error`. */
+/** One run of the function. A thrown GatewayError is its refusal; any other exception is a failure of ours, reported as `internal_error`. */
 class LocalAttempt implements Attempt {
   readonly #sink: AnswerSink;
   readonly #stop = new AbortController();
@@ -82,9 +82,11 @@ class LocalAttempt implements Attempt {
     } catch (error) {
       // The function returns a vendor's answer, so the vendor's failure counts as one.
       if (error instanceof VendorFailure) return this.#failed(error.failure);
-      onBroken(error);
       const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
-      this.#failed({ ...refusal(told), mayHaveRun: true });
+      const isFault = isOwnFault(told);
+      if (isFault) onBroken(error);
+      // A function that refuses has done nothing.
+      this.#failed({ ...refusal(told), mayHaveRun: isFault && told.options.nothingDone !== true });
     }
   }
 

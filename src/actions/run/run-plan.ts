@@ -124,6 +124,5 @@ export async function innerPlan(
   const asked = { preamble: null, maxCostNano: null, idempotency: null, allows: audience.allows };
   const order = { id: innerId, requestId, sandboxFault, ...asked };
   const plan = await new ActionPlanner({ action, ...read }, order, deps).plan(payer);
-  if (plan instanceof GatewayError) throw plan;
   return { action: id, plan, frame: AS_IT_CAME };
 }

@@ -48,7 +48,8 @@ function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | rea
   return "data" in read ? read.data : read;
 }
 
-export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayError {
+/** The calls of the vendors that can serve it. Throws where none can. */
+export function offeredCalls(call: SoldCall): readonly OfferedCall[] {
   const { sold, params, payer } = call;
   const pinned = sold.pinnedBy === null ? undefined : params[sold.pinnedBy];
   const named = pinned === undefined ? sold.offers : sold.offers.filter(({ adapter }) => adapter.id === pinned);
@@ -56,10 +57,10 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
   const able = read.filter((one): one is { offer: ActionOffer; params: Params } => !Array.isArray(one.params));
   if (able.length === 0) {
     const issues = read[0]?.params as readonly FieldIssue[] | undefined;
-    return fieldsError(issues ?? [{ path: sold.pinnedBy ?? "", message: "names no vendor that serves this" }]);
+    throw fieldsError(issues ?? [{ path: sold.pinnedBy ?? "", message: "names no vendor that serves this" }]);
   }
   const reachable = able.filter(({ offer }) => offer.adapter.configured);
-  if (reachable.length === 0) return new GatewayError("upstream_not_configured", { detail: sold.id });
+  if (reachable.length === 0) throw new GatewayError("upstream_not_configured", { detail: sold.id });
   return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
 }
 
@@ -102,27 +103,25 @@ export class SoldServing {
     this.#bound = { mostNano: quoteNano, isCallers: call.sold.facts.price.needsMaxCost === true };
   }
 
-  /** Returns why no vendor can serve it, if none can. Asynchronous only where the action takes files or ids that it issued before, which is rare. */
-  serving(): Serving | GatewayError | Promise<Serving | GatewayError> {
+  /** Throws why no vendor can serve it, if none can. Asynchronous only where the action takes files or ids that it issued before, which is rare. */
+  serving(): Serving | Promise<Serving> {
     const offered = offeredCalls(this.#call);
-    if (offered instanceof GatewayError) return offered;
     const isPlain = offered.every(({ offer: { spec } }) => spec.requires === undefined && spec.files === undefined);
     return isPlain ? this.#servedBy(offered) : this.#checked(offered);
   }
 
-  async #checked(offered: readonly OfferedCall[]): Promise<Serving | GatewayError> {
+  async #checked(offered: readonly OfferedCall[]): Promise<Serving> {
     const { payer } = this.#call;
     const { records, prepaidSessions, linkFile } = this.#deps;
     for (const { offer, params } of offered) {
       if (offer.spec.requires === undefined) continue;
       const foreign = await foreignId(offer, params, { payer, records });
       const refused = foreign ?? (await prepaidSessions.refusal(offer, params, payer));
-      if (refused !== null) return refused;
+      if (refused !== null) throw refused;
     }
     const linked: OfferedCall[] = [];
     for (const one of offered) {
       const params = await withLinks(one.offer, one.hidden.params, { payer, linkFile });
-      if (params instanceof GatewayError) return params;
       linked.push({ ...one, hidden: { ...one.hidden, params } });
     }
     return this.#servedBy(offered, linked);

@@ -87,19 +87,19 @@ function forbidden(what: string, said: string, mend: string): GatewayError {
   return new GatewayError("key_not_allowed", { detail });
 }
 
-/** Refuses an invalid key; a request without one may read the catalog. */
-function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOptions): GatewayError | null {
+/** Throws for an invalid key; a request without one may read the catalog. */
+function checkCaller({ request, caller }: StreamCall, { door, wantsSignIn }: McpOptions): void {
   const [origin, host] = [request.headers.get("origin"), request.headers.get("host")];
   if (origin !== undefined && !door.allowsOrigin(origin))
-    return forbidden("A page of the origin", origin, "MCP_ORIGINS names those that may");
+    throw forbidden("A page of the origin", origin, "MCP_ORIGINS names those that may");
   if (host !== undefined && !door.allowsHost(host))
-    return forbidden("A call under the name", host, "PUBLIC_URL says under which it is reached");
+    throw forbidden("A call under the name", host, "PUBLIC_URL says under which it is reached");
   const isSent = request.headers.has("authorization");
-  if (caller !== null || (!isSent && !wantsSignIn)) return null;
+  if (caller !== null || (!isSent && !wantsSignIn)) return;
   const detail = isSent
     ? "This key is unknown: it is mistyped or has been revoked."
     : "This call needs a key or a token.";
-  return new GatewayError("invalid_token", { detail });
+  throw new GatewayError("invalid_token", { detail });
 }
 
 /** Call ids are unique within a client. Clients of the 2025 revisions repeat the session id of their first answer; we store none. */
@@ -120,14 +120,12 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     return library.createMcpHandler(serverFactory(library, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS });
   }
 
-  async function stream(call: StreamCall): Promise<Answer | StreamAnswer | GatewayError> {
-    const refused = refusal(call, options);
-    if (refused !== null) return refused;
+  async function stream(call: StreamCall): Promise<Answer | StreamAnswer> {
+    checkCaller(call, options);
     const { request, caller } = call;
     const read = readPins(request.query);
-    if ("wrong" in read) return new GatewayError("bad_request", { param: "tools", detail: `tools: ${read.wrong}` });
+    if ("wrong" in read) throw new GatewayError("bad_request", { param: "tools", detail: `tools: ${read.wrong}` });
     const sent = messageIn(request.body);
-    if (sent instanceof GatewayError) return sent;
     handler ??= load();
     const { fetch } = await handler;
     const message = isRecord(sent.message) ? sent.message : {};

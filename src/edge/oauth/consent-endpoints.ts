@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { KeyLimits } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
-import type { GatewayError } from "../../core/errors.ts";
 import { readFields } from "../../core/field-issues.ts";
 import { nanoFromCents, parseUsd } from "../../core/money.ts";
 import { browserEndpoint, fieldsOf, pageAnswer, seeOther, signedForm, tooOften, toSignIn } from "./forms.ts";
@@ -139,13 +138,13 @@ async function decide(
   }
 }
 
-async function device(parts: ConsentParts, request: GatewayRequest): Promise<Answer | GatewayError> {
+async function device(parts: ConsentParts, request: GatewayRequest): Promise<Answer> {
   const { pages, take, sessions } = parts;
   const session = await sessions.of(request);
   if (session === null) return toSignIn(request);
   const typed = request.query.get("user_code");
   if (typed === null) return pageAnswer(pages.userCode({ problem: null }));
-  if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) return tooOften(CODES_PER_MINUTE);
+  if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) throw tooOften(CODES_PER_MINUTE);
   const asked = await askedByDevice(parts, typed);
   if (asked !== null) return consentPage(parts, asked, { csrf: session.csrf, problem: null });
   const problem = "No device waits with this code. Codes are good for ten minutes.";
@@ -174,7 +173,7 @@ export function consentEndpoints(parts: ConsentParts): readonly EndpointSpec[] {
       "POST",
       "/oauth/device",
       signedForm(parts, async (request, session) => {
-        if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) return tooOften(CODES_PER_MINUTE);
+        if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) throw tooOften(CODES_PER_MINUTE);
         return decided(request, session, await askedByDevice(parts, fieldsOf(request.body).user_code ?? ""));
       }),
     ),

@@ -7,7 +7,7 @@ import { isCsrf, type Session } from "./sessions.ts";
 
 const FORM_BYTES_MAX = 16 * 1024;
 
-type Answering = (request: GatewayRequest) => Promise<Answer | GatewayError>;
+type Answering = (request: GatewayRequest) => Promise<Answer>;
 
 export function browserEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   const shape = { method, path, auth: "none", cookies: true, form: true, bodyBytesMax: FORM_BYTES_MAX } as const;
@@ -60,7 +60,7 @@ export function foreign({ pages, base }: Pick<PeopleParts, "pages" | "base">): A
 /** A form of a signed-in person, with the token that only our pages have. */
 export function signedForm(
   parts: Pick<PeopleParts, "sessions" | "base" | "pages">,
-  change: (request: GatewayRequest, session: Session) => Promise<Answer | GatewayError>,
+  change: (request: GatewayRequest, session: Session) => Promise<Answer>,
 ): Answering {
   return async (request) => {
     const session = await parts.sessions.of(request);

@@ -27,14 +27,14 @@ import type { SigningKeys } from "./signing-keys.ts";
 /** Keys tried from one address per minute; a person needs one. */
 const SIGN_INS_PER_MINUTE = 10;
 
-async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answer | GatewayError> {
+async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answer> {
   if (isForeign(request, parts.base())) return foreign(parts);
   const counted = `sign-in ${parts.addressKey(request.address)}`;
-  if (!(await parts.take(counted, SIGN_INS_PER_MINUTE))) return tooOften(SIGN_INS_PER_MINUTE);
+  if (!(await parts.take(counted, SIGN_INS_PER_MINUTE))) throw tooOften(SIGN_INS_PER_MINUTE);
   const fields = fieldsOf(request.body);
   const next = ownPath(fields.next, parts.home);
   const caller = await parts.authenticate(`Bearer ${fields.key?.trim() ?? ""}`, request);
-  if (caller instanceof GatewayError && caller.code !== "invalid_token") return caller;
+  if (caller instanceof GatewayError && caller.code !== "invalid_token") throw caller;
   // A session may do what the primary key may, so only that key opens one.
   if (caller instanceof GatewayError || !caller.primary) {
     const problem = "This is not the primary key of an account here: the first one, which begins with tg_sk_.";
@@ -167,10 +167,10 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
     return (await server()).relay(request);
   }
 
-  async function register(request: GatewayRequest): Promise<Answer | GatewayError> {
+  async function register(request: GatewayRequest): Promise<Answer> {
     const address = `register ${parts.addressKey(request.address)}`;
-    if (!(await take(address, REGISTRATIONS_PER_ADDRESS))) return tooOften(REGISTRATIONS_PER_ADDRESS);
-    if (!(await take("register", REGISTRATIONS))) return tooOften(REGISTRATIONS);
+    if (!(await take(address, REGISTRATIONS_PER_ADDRESS))) throw tooOften(REGISTRATIONS_PER_ADDRESS);
+    if (!(await take("register", REGISTRATIONS))) throw tooOften(REGISTRATIONS);
     return relay(request);
   }
 

@@ -54,9 +54,8 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts) {
   return {
     /** The provider's URL, and the cookie that binds the callback to this browser; null: the provider is unreachable. */
     async begin(request: GatewayRequest, own: Own) {
-      if (!(await take(`${name} ${addressKey(request.address)}`, BEGUN_PER_ADDRESS)))
-        return tooOften(BEGUN_PER_ADDRESS);
-      if (!(await take(name, BEGUN))) return tooOften(BEGUN);
+      if (!(await take(`${name} ${addressKey(request.address)}`, BEGUN_PER_ADDRESS))) throw tooOften(BEGUN_PER_ADDRESS);
+      if (!(await take(name, BEGUN))) throw tooOften(BEGUN);
       const begun = await provider.begin(base() + callback, claims);
       if (begun === null) return null;
       const { url, state, verifier, nonce } = begun;

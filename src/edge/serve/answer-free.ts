@@ -43,12 +43,12 @@ async function answer(call: Call, deps: ServeDeps): Promise<void> {
   // Yields to calls, however many operator requests there are.
   if (isAdmin) await ownSlice();
   if (!("stream" in endpoint)) {
-    const answered = call.orRefuse(await endpoint.answer(call));
+    const answered = await endpoint.answer(call);
     return send(isAdmin ? await inSmallSteps(answered) : answered, call);
   }
   const gone = new AbortController();
   reply.onGone(() => gone.abort());
-  const answered = call.orRefuse(await endpoint.stream({ request, caller, gone: gone.signal }));
+  const answered = await endpoint.stream({ request, caller, gone: gone.signal });
   const lasts = "bytes" in answered && answered.bytesTotal === undefined;
   if (!lasts || caller === null || endpoint.auth !== "key")
     return send(isAdmin ? await inSmallSteps(answered) : answered, call);

@@ -99,13 +99,13 @@ export class Call implements PlanCall {
     try {
       const made = this.endpoint.plan(this);
       if (made instanceof Promise) return this.#planned(made);
-      this.framed = this.orRefuse(made);
+      this.framed = made;
     } catch (error) {
       this.refuse(refusalIn(error));
     }
   }
 
-  async #planned(made: Promise<FramedOpenPlan | GatewayError>): Promise<void> {
+  async #planned(made: Promise<FramedOpenPlan>): Promise<void> {
     this.framed = this.orRefuse(await made.catch(refusalIn));
   }
 

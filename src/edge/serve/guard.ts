@@ -58,10 +58,7 @@ export function guardAnswer(call: Call, { answerGuard }: ServeDeps): void {
     call.framed = { ...framed, plan: screened(plan) };
     return;
   }
-  const forPayer = async (payer: Payer): Promise<Plan | GatewayError> => {
-    const owned = await plan.forPayer(payer);
-    return owned instanceof GatewayError ? owned : screened(owned);
-  };
+  const forPayer = async (payer: Payer) => screened(await plan.forPayer(payer));
   call.framed = { ...framed, plan: { ...plan, forPayer } };
 }
 

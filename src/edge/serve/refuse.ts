@@ -1,6 +1,6 @@
 // Renders the error that ends a call, in the format of its endpoint.
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../../core/endpoint.ts";
-import { type ErrorCode, GatewayError } from "../../core/errors.ts";
+import { type ErrorCode, GatewayError, isOwnFault } from "../../core/errors.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
 import { minus, type Nano } from "../../core/money.ts";
@@ -74,15 +74,10 @@ function sendError(reply: Reply, error: GatewayError, text: string): number {
   return Buffer.byteLength(text);
 }
 
-/** Whether the gateway or its store has failed: an unavailable store rejects with the 503 that callers get. */
-function isFault(error: unknown, { refusal }: Call): boolean {
-  return error !== refusal && !(error instanceof GatewayError && error.status < 500);
-}
-
 /** Renders the error that ended the call, where no head was written yet. */
 export async function refuse(call: Call, error: unknown, deps: ServeDeps): Promise<void> {
   const { request, endpoint, record, rateLimit } = call;
-  if (isFault(error, call)) deps.onBroken(error, request.id);
+  if (error !== call.refusal && isOwnFault(error)) deps.onBroken(error, request.id);
   const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   record.status = told.status;
   record.code = told.code;
@@ -100,6 +95,10 @@ export async function refuse(call: Call, error: unknown, deps: ServeDeps): Promi
   record.bytesOut = sendError(reply, told, JSON.stringify(endpoint.errors.body(told, balance, request.id)));
 }
 
+const NEVER = (): never => {
+  throw new Error("a refused request is not answered");
+};
+
 /** Never reached an endpoint: an unknown path or method, a bad body, a wrong host. Counts for an account with a valid key. */
 export async function refuseAtEdge(
   request: GatewayRequest,
@@ -108,7 +107,7 @@ export async function refuseAtEdge(
   { errors, deps }: { readonly errors: ErrorCodec; readonly deps: ServeDeps },
 ): Promise<void> {
   const { path } = request;
-  const endpoint: Endpoint = { method: "GET", path, auth: "none", bodyBytesMax: 0, errors, answer: () => error };
+  const endpoint: Endpoint = { method: "GET", path, auth: "none", bodyBytesMax: 0, errors, answer: NEVER };
   const call = new Call(request, endpoint, reply, deps);
   try {
     await admitAnyone(call, deps);

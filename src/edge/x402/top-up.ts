@@ -30,31 +30,32 @@ interface Filling extends Pick<Claim, "payment" | "paidFor" | "requestId" | "ref
 }
 
 export function topUpEndpoint(parts: PayPerCallParts): EndpointSpec {
-  async function answer({ request, caller }: Call): Promise<Answer | GatewayError> {
-    if (caller === null) return new GatewayError("invalid_token");
-    if (caller.frozen) return new GatewayError("account_frozen");
-    if (caller.sandbox) return new GatewayError("bad_request", { detail: "A sandbox account's credit is play money." });
+  async function answer({ request, caller }: Call): Promise<Answer> {
+    if (caller === null) throw new GatewayError("invalid_token");
+    if (caller.frozen) throw new GatewayError("account_frozen");
+    if (caller.sandbox) throw new GatewayError("bad_request", { detail: "A sandbox account's credit is play money." });
     const { cents } = readBody(bodySchema, request.body);
     const resource = { url: parts.publicUrl() + PATH, description: "Credit for an account", bazaar: null };
     const paid = paymentOf(request, nanoFromCents(cents), resource, parts);
-    return paid instanceof GatewayError ? paid : fill({ ...paid, caller, cents }, parts);
+    if (paid instanceof GatewayError) throw paid;
+    return fill({ ...paid, caller, cents }, parts);
   }
 
   return { method: "POST", path: PATH, auth: "key", bodyBytesMax: BODY_BYTES_MAX, answer };
 }
 
-async function fill(filling: Filling, parts: PayPerCallParts): Promise<Answer | GatewayError> {
+async function fill(filling: Filling, parts: PayPerCallParts): Promise<Answer> {
   const { caller, cents, ...paid } = filling;
   const id = transactionIdOf(paid.requestId);
   const what = { operation: "topup", asked: "x402", effect: "write", slots: [], workMsMax: 0 } as const;
   const fingerprint = `topup ${caller.payer.accountId} ${cents}`;
   const claimed = await claim({ ...what, ...paid, id, fingerprint }, parts);
-  if (claimed instanceof GatewayError) return claimed;
+  if (claimed instanceof GatewayError) throw claimed;
   return claimed === "claimed" ? credit(id, filling, parts) : credited(filling, parts);
 }
 
 /** Settles the payment and credits it. Ends the claim in every case. */
-async function credit(id: string, filling: Filling, parts: PayPerCallParts): Promise<Answer | GatewayError> {
+async function credit(id: string, filling: Filling, parts: PayPerCallParts): Promise<Answer> {
   const { caller, payment, cents, paidFor, refused } = filling;
   const { house, ledger, records, leases, clock } = parts;
   const hold = { accountId: house, holdId: id };
@@ -64,10 +65,10 @@ async function credit(id: string, filling: Filling, parts: PayPerCallParts): Pro
   try {
     await putReceipt(records, receipt, null);
     const made = await makePayment(receipt, parts);
-    if (made === "unknown") return PENDING;
+    if (made === "unknown") throw PENDING;
     if ("refused" in made) {
       await putReceipt(records, { ...receipt, state: "refused" }, null);
-      return refused(made.refused);
+      throw refused(made.refused);
     }
     const { transaction } = made;
     await fillAccount(receipt, account, transaction, parts);
@@ -80,15 +81,12 @@ async function credit(id: string, filling: Filling, parts: PayPerCallParts): Pro
   }
 }
 
-async function credited(
-  { caller, payment, cents }: Filling,
-  { records, ledger }: PayPerCallParts,
-): Promise<Answer | GatewayError> {
+async function credited({ caller, payment, cents }: Filling, { records, ledger }: PayPerCallParts): Promise<Answer> {
   const stored = await receiptOf(records, payment);
   const { account, transaction, id } = stored?.receipt ?? {};
   // It paid for a call, or topped up another account.
   if (account !== caller.payer.accountId || typeof transaction !== "string" || id === undefined)
-    return new GatewayError("idempotency_mismatch");
+    throw new GatewayError("idempotency_mismatch");
   const row = await ledger.account(account);
   const balance = row === null ? ZERO : minus(row.grantedNano, row.spentNano);
   const balance_cents = centsDown(balance);

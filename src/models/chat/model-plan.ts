@@ -1,6 +1,5 @@
 // Plans a model call of any format: its candidates in order, its maximum cost, its meter and its frame.
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { idAfter } from "../../core/ids.ts";
 import type { Plan, Quote } from "../../core/plan.ts";
 import type { Candidate, Reading, Route } from "../../core/route.ts";
@@ -137,12 +136,7 @@ class ModelCall implements FittedCall {
       counter: this.#meter.counter,
       fromMs: atMs,
       untilMs: atMs + deps.settings.wholeMsMax,
-      routeOf: (models) => {
-        const order = this.order(models);
-        // All models together had candidates, so a subset of them has some too.
-        if (order instanceof GatewayError) throw order;
-        return this.routeOf(order);
-      },
+      routeOf: (models) => this.routeOf(this.order(models)),
       withOutput: read.output.shared ? (fit, tokens) => withOutput(fit, tokens, this) : null,
     });
   }

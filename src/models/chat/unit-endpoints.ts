@@ -1,7 +1,6 @@
 // The endpoints for unit-priced models, under the language-model path.
 import { tmpdir } from "node:os";
 import type { EndpointSpec } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { type BodyBytes, createBodyBytes } from "../../platform/limits/body-bytes.ts";
 import { type FormRules, spooledForm } from "../../platform/uploads/spooled-upload.ts";
 import type { NamedBy } from "../formats/call-tags.ts";
@@ -66,10 +65,9 @@ function form<Body extends Modelled>(
       const { request, audience } = call;
       const share = disk.open();
       const full = audience.payer === null ? null : share.belongTo(audience.payer.id);
-      if (full !== null) return full;
+      if (full !== null) throw full;
       const type = request.headers.get("content-type") ?? "";
       const came = await spooledForm(request.incoming, type, { ...rules, folder: tmpdir() }, share);
-      if (came instanceof GatewayError) return came;
       const { fields, files } = came;
       try {
         const [sound] = endpoint.kind === "transcription" ? files : [];

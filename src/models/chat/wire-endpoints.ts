@@ -70,9 +70,9 @@ export interface WireDeps {
 /** Adds a final step to the plan that needs the payer. */
 function preparedFor(framed: FramedOpenPlan, prepareFor: NonNullable<ModelRequest["prepareFor"]>): FramedOpenPlan {
   const { plan } = framed;
-  const forPayer = async (payer: Payer): Promise<Plan | GatewayError> => {
+  const forPayer = async (payer: Payer): Promise<Plan> => {
     const owned = "forPayer" in plan ? await plan.forPayer(payer) : plan;
-    return owned instanceof GatewayError ? owned : { ...owned, prepare: prepareFor(payer) };
+    return { ...owned, prepare: prepareFor(payer) };
   };
   return { ...framed, plan: { ...plan, forPayer } };
 }

@@ -114,7 +114,9 @@ export function realtimeEndpoints(deps: RealtimeDeps): readonly Endpoint[] {
       auth: "key",
       bodyBytesMax: 0,
       overSession: overSession(deps),
-      answer: () => NO_SOCKET,
+      answer: () => {
+        throw NO_SOCKET;
+      },
     }),
     inChatWire({
       method: "POST",
@@ -129,7 +131,9 @@ export function realtimeEndpoints(deps: RealtimeDeps): readonly Endpoint[] {
       path: `${PATH}/calls`,
       auth: "key",
       bodyBytesMax: CALL_BYTES_MAX,
-      stream: async () => NO_WEBRTC,
+      stream: async () => {
+        throw NO_WEBRTC;
+      },
     }),
   ];
 }

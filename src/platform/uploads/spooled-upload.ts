@@ -179,18 +179,18 @@ class FormIntake {
   }
 }
 
-/** Parses a form while it arrives. Errors: no form, truncated, too large, too many at once. `share` bounds what is spooled. */
+/** Parses a form while it arrives. Throws: no form, truncated, too large, too many at once. `share` bounds what is spooled. */
 export async function spooledForm(
   incoming: IncomingBody | undefined,
   contentType: string,
   rules: FormRules,
   share: BodyShare,
-): Promise<SpooledForm | GatewayError> {
+): Promise<SpooledForm> {
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(contentType)) {
     const detail = "This endpoint takes a form: send Content-Type: multipart/form-data, as your client does for files.";
-    return new GatewayError("unsupported_media", { detail });
+    throw new GatewayError("unsupported_media", { detail });
   }
-  if (incoming === undefined) return wrong("is empty, must be a form");
+  if (incoming === undefined) throw wrong("is empty, must be a form");
   let intake: FormIntake | null = null;
   const close = (): void => {
     intake?.close();
@@ -210,6 +210,6 @@ export async function spooledForm(
     return { fields: intake.fields, files: intake.files, close };
   } catch (cause) {
     close();
-    return cause instanceof GatewayError ? cause : wrong("not a form that can be read");
+    throw cause instanceof GatewayError ? cause : wrong("not a form that can be read");
   }
 }

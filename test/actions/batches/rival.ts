@@ -113,7 +113,6 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
     })();
     const file = { filename: "in.jsonl", purpose: "batch", sizeBytes: text.length, expiresAtMs: null } as const;
     const input = await createBatchFiles(files).keep(PAYER.id, file, bytes);
-    if (input instanceof GatewayError) throw input;
     const start: BatchStart = {
       wire: "files",
       endpoint: "/v1/chat/completions",

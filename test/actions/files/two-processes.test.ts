@@ -1,7 +1,7 @@
 // One upload sent concurrently through two processes over the same records and bytes: acknowledged content stays.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Files } from "../../../src/actions/files/files.ts";
-import { GatewayError } from "../../../src/core/errors.ts";
+import { refusalIn } from "../../../src/core/errors.ts";
 import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 import { whole } from "./store-contract.ts";
 
@@ -15,9 +15,7 @@ afterEach(() => testFiles.close());
 
 async function announced(): Promise<string> {
   const newFile = { filename: "a", mime: null, tags: [], note: null, source: "upload", sizeBytes: 3 };
-  const made = await testFiles.files.announce("acct:a", newFile);
-  if (made instanceof GatewayError) throw made;
-  return made.file_id;
+  return (await testFiles.files.announce("acct:a", newFile)).file_id;
 }
 
 async function* bytes(text: string, before?: Promise<unknown>): AsyncGenerator<Uint8Array> {
@@ -26,15 +24,18 @@ async function* bytes(text: string, before?: Promise<unknown>): AsyncGenerator<U
   yield Buffer.from(text.slice(1));
 }
 
-function codeOf(answer: unknown): string {
-  return answer instanceof GatewayError ? answer.code : "stored";
+function codeOf(receiving: Promise<unknown>): Promise<string> {
+  return receiving.then(
+    () => "stored",
+    (error: unknown) => refusalIn(error).code,
+  );
 }
 
 test("one of two that end together is stored, the other is told so, and the bytes are there", async () => {
   for (let round = 0; round < 10; round++) {
     const id = await announced();
-    const answers = await Promise.all(processes.map((files) => files.receive(id, bytes("abc"), 3)));
-    expect(answers.map(codeOf).sort()).toEqual(["conflict", "stored"]);
+    const answers = await Promise.all(processes.map((files) => codeOf(files.receive(id, bytes("abc"), 3))));
+    expect(answers.sort()).toEqual(["conflict", "stored"]);
     expect(await whole(await testFiles.files.read(id, null))).toBe("abc");
   }
 });
@@ -42,19 +43,19 @@ test("one of two that end together is stored, the other is told so, and the byte
 test("one that ends later changes nothing of what is there", async () => {
   const id = await announced();
   const first = Promise.withResolvers<void>();
-  const late = processes[1].receive(id, bytes("xyz", first.promise), 3);
-  expect(codeOf(await processes[0].receive(id, bytes("abc"), 3))).toBe("stored");
+  const late = codeOf(processes[1].receive(id, bytes("xyz", first.promise), 3));
+  expect(await codeOf(processes[0].receive(id, bytes("abc"), 3))).toBe("stored");
   first.resolve();
-  expect(codeOf(await late)).toBe("conflict");
+  expect(await late).toBe("conflict");
   expect(await whole(await testFiles.files.read(id, null))).toBe("abc");
 });
 
 test("one that ends after the file was deleted leaves no bytes", async () => {
   const id = await announced();
   const deleted = Promise.withResolvers<void>();
-  const late = processes[1].receive(id, bytes("xyz", deleted.promise), 3);
+  const late = codeOf(processes[1].receive(id, bytes("xyz", deleted.promise), 3));
   await processes[0].delete("acct:a", id);
   deleted.resolve();
-  expect(codeOf(await late)).toBe("not_found");
+  expect(await late).toBe("not_found");
   expect(testFiles.onDisk()).toEqual([]);
 });

@@ -20,7 +20,7 @@ import {
 } from "../../../src/actions/run/params-schema.ts";
 import { readParams } from "../../../src/actions/run/read-call.ts";
 import { offeredCalls } from "../../../src/actions/run/vendor-serving.ts";
-import { GatewayError } from "../../../src/core/errors.ts";
+import { GatewayError, refusalIn } from "../../../src/core/errors.ts";
 import type { Payer } from "../../../src/core/plan.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { callsOf } from "./calls-of-schema.ts";
@@ -56,8 +56,12 @@ function refusalOf(action: CatalogAction, call: Call): readonly string[] | null 
 }
 
 function vendorsRefuse(action: CatalogAction, { params, row }: Exclude<ReturnType<typeof readParams>, GatewayError>) {
-  const offered = action.kind === "sold" ? offeredCalls({ sold: action.sold, params, row, payer: PAYER }) : [];
-  return offered instanceof GatewayError ? offered : null;
+  try {
+    if (action.kind === "sold") offeredCalls({ sold: action.sold, params, row, payer: PAYER });
+    return null;
+  } catch (error) {
+    return refusalIn(error);
+  }
 }
 
 /** All descriptions in a schema. */

@@ -2,7 +2,7 @@
 
 import { type EndedJob, type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../../catalog/job-kind.ts";
 import type { DemoMakerSpec } from "../../../catalog/tier.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import { GatewayError, isOwnFault } from "../../../core/errors.ts";
 import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from "../../../core/money.ts";
 import type { Files, FileView } from "../../files/files.ts";
 import { endedBy, failed, type RowDone, type RowsDeps, RowsJob } from "../rows-job.ts";
@@ -46,6 +46,12 @@ interface Before {
   readonly files: readonly string[];
   readonly board: { readonly storyboard: Storyboard; readonly nano: Nano } | null;
   readonly video: { readonly video: StoredFile & { readonly seconds: number }; readonly storyboard: StoredFile } | null;
+}
+
+/** A refusal, which ends the job. Rethrows a failure of a store, after which the job goes on. */
+function refusal(thrown: unknown): GatewayError {
+  if (isOwnFault(thrown)) throw thrown;
+  return thrown as GatewayError;
 }
 
 export interface DemoDeps extends RowsDeps {
@@ -174,11 +180,11 @@ class DemoJob {
     const files = this.#deps.files();
     const source = `core/${this.#start.action}`;
     const file = { filename, mime, source, tags: [], note: job, sizeBytes: made.sizeBytes };
-    const announced = await this.#job.stored(() => files.announce(payer.id, file));
+    const announced = await this.#job.stored(() => files.announce(payer.id, file).catch(refusal));
     if (announced instanceof GatewayError) return announced;
     const { file_id } = announced;
     await this.#rows.save({ files: [...this.#rows.before.files, file_id] });
-    const kept = await this.#job.stored(() => files.receive(file_id, made.bytes(), made.sizeBytes));
+    const kept = await this.#job.stored(() => files.receive(file_id, made.bytes(), made.sizeBytes).catch(refusal));
     return kept instanceof GatewayError ? kept : { file_id, filename, size_bytes: made.sizeBytes, mime };
   }
 

@@ -1,7 +1,6 @@
 // The operator's sign-in with the OpenID provider: admits only people with one of the claims that the settings name.
 
 import type { Answer, EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
-import { GatewayError } from "../../../core/errors.ts";
 import type { ClaimRule } from "../../../platform/config.ts";
 import { browserEndpoint, ownPath, seeOther } from "../../oauth/forms.ts";
 import type { OpenIdProvider, SignedIn } from "../../oauth/openid-provider.ts";
@@ -65,7 +64,6 @@ export function openIdSignIn(door: OperatorDoor, sessions: OperatorSessions): re
   return [
     browserEndpoint("GET", OPENID_SIGN_IN, async (request) => {
       const begun = await door.way.begin(request, { next: ownPath(request.query.get("next"), HOME) });
-      if (begun instanceof GatewayError) return begun;
       return begun === null
         ? refused(503, `${door.provider.host} cannot be reached. Sign in with the admin token, or try again.`)
         : seeOther(begun.url, [begun.cookie]);

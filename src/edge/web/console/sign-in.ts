@@ -49,7 +49,7 @@ async function signIn(parts: SignInParts, request: GatewayRequest) {
   const to = ownPath(next, HOME);
   if (!isOwnOrigin(request)) return page(parts, to, "This form came from another site. Sign in here.");
   if (!(await take(`console ${addressKey(request.address)}`, SIGN_INS_PER_MINUTE))) {
-    return tooOften(SIGN_INS_PER_MINUTE);
+    throw tooOften(SIGN_INS_PER_MINUTE);
   }
   if (!isAdmin(`Bearer ${token.trim()}`))
     return page(parts, to, "This is not the admin token of this gateway. Copy it from data/admin.token.");

@@ -76,10 +76,10 @@ export function liveEndpoint(live: Live): EndpointSpec {
     bodyBytesMax: 0,
     async stream({ request, gone }) {
       const who = await live.door.enter(request);
-      if (who === null) return new GatewayError("invalid_token", { detail: "No one has signed in." });
+      if (who === null) throw new GatewayError("invalid_token", { detail: "No one has signed in." });
       const session = unmaskedCsrf(who.csrf);
       if ((open.get(session) ?? 0) >= OPEN_MAX) {
-        return new GatewayError("concurrency_limit", { detail: { limit: OPEN_MAX }, retryAfterSeconds: 5 });
+        throw new GatewayError("concurrency_limit", { detail: { limit: OPEN_MAX }, retryAfterSeconds: 5 });
       }
       const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
       return { status: 200, headers, bytes: counted(session, looks(live, request, gone)) };

@@ -89,7 +89,8 @@ function keptEndpoints({ kept }: WireHost): readonly EndpointSpec[] {
       async answer({ request, caller }) {
         const id = request.params.id ?? "";
         const found = await kept.find(caller?.payer.id ?? "", id);
-        return found === null ? notFound(id) : { status: 200, body: found.response };
+        if (found === null) throw notFound(id);
+        return { status: 200, body: found.response };
       },
     },
     {
@@ -98,7 +99,8 @@ function keptEndpoints({ kept }: WireHost): readonly EndpointSpec[] {
       async answer({ request, caller }) {
         const id = request.params.id ?? "";
         const gone = await kept.forget(caller?.payer.id ?? "", id);
-        return gone ? { status: 200, body: { id, object: "response", deleted: true } } : notFound(id);
+        if (!gone) throw notFound(id);
+        return { status: 200, body: { id, object: "response", deleted: true } };
       },
     },
   ];
