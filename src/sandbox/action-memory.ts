@@ -1,5 +1,6 @@
 // The sandbox's memory of actions: the resources that vendors keep for their callers, and the progress of each call.
 import type { JsonObject } from "../catalog/said.ts";
+import { getOrMake, makeRoom } from "../core/maps.ts";
 import type { Swaps } from "./action-ids.ts";
 
 /** The state of one call, which is identified by its action and the gateway's request id. */
@@ -52,21 +53,16 @@ export class ActionMemory {
   }
 
   call(name: string): ActionCall {
-    const known = this.#calls.get(name);
-    if (known !== undefined) return known;
-    const begun: ActionCall = { swaps: new Map(), steps: new Set(), applied: false, polls: 0 };
-    const oldest = this.#calls.keys().next();
-    if (this.#calls.size >= CALLS_MAX && !oldest.done) this.#calls.delete(oldest.value);
-    this.#calls.set(name, begun);
-    return begun;
+    return getOrMake(this.#calls, name, () => {
+      makeRoom(this.#calls, CALLS_MAX);
+      return { swaps: new Map(), steps: new Set(), applied: false, polls: 0 };
+    });
   }
 
   keep(resource: Resource): void {
     this.#put(resource);
     for (const parent of resource.parents) {
-      const name = textOf(parent);
-      const siblings = this.#parts.get(name) ?? new Set();
-      this.#parts.set(name, siblings.add(textOf(resource)));
+      getOrMake(this.#parts, textOf(parent), () => new Set()).add(textOf(resource));
     }
     for (const [oldest] of this.#resources) {
       if (this.#resources.size <= RESOURCES_MAX && this.#chars <= CHARS_MAX) break;

@@ -1,5 +1,6 @@
 // The sandbox's log of served requests, separate from the gateway's so that the two can be compared.
 import type { Clock } from "../core/clock.ts";
+import { getOrMake } from "../core/maps.ts";
 
 /** How a request ended. `refused`: an error instead of an answer; `cut`: a fault broke it off; `aborted`: the client left. */
 export type Ended = "open" | "whole" | "cut" | "aborted" | "refused";
@@ -122,8 +123,6 @@ export class CallLog {
 
   #totalsOf(model: string): Totals {
     const name = this.#models.has(model) || this.#models.size < MODELS_MAX ? model : "(others)";
-    const found = this.#models.get(name) ?? { ...NO_CALLS };
-    this.#models.set(name, found);
-    return found;
+    return getOrMake(this.#models, name, () => ({ ...NO_CALLS }));
   }
 }

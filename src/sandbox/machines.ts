@@ -1,6 +1,7 @@
 // The sandbox's machines: they keep files and variables, and imitate a few commands and one-line programs. They execute nothing.
 import { randomUUID } from "node:crypto";
 import type { BoxCommand, BoxOutput } from "../catalog/session.ts";
+import { getOrMake, putLast } from "../core/maps.ts";
 import type { VendorWords } from "./action-body.ts";
 import { ACTION_FAULTS, actionConductOf, USUAL } from "./action-faults.ts";
 import { addressOf, hasKey } from "./action-request.ts";
@@ -110,14 +111,11 @@ export function createMachineRoom(): MachineRoom {
   const rooms = new Map<string, Map<string, Machine>>();
   return {
     of(adapter) {
-      const known = rooms.get(adapter) ?? new Map<string, Machine>();
-      rooms.set(adapter, known);
+      const known = getOrMake(rooms, adapter, () => new Map<string, Machine>());
       return {
         make(given) {
           const machine = { ...given, id: randomUUID(), files: new Map<string, string>() };
-          const oldest = known.keys().next();
-          if (known.size >= MACHINES_MAX && !oldest.done) known.delete(oldest.value);
-          known.set(machine.id, machine);
+          putLast(known, machine.id, machine, MACHINES_MAX);
           return machine;
         },
         find: (idOrName) => known.get(idOrName) ?? [...known.values()].find(({ name }) => name === idOrName) ?? null,

@@ -1,5 +1,6 @@
 // Decides to which attempts of a conversation a scripted fault applies: all, only the first, or those in the first seconds.
 import type { Clock } from "../core/clock.ts";
+import { putLast } from "../core/maps.ts";
 import type { Conduct } from "./faults.ts";
 
 const CONVERSATIONS_MAX = 10_000;
@@ -18,9 +19,7 @@ export class ScriptedFaults {
     const seenAtMs = this.#firstAtMs.get(conversation);
     if (seenAtMs !== undefined)
       return when === "once" ? !this.#firstAtMs.delete(conversation) : this.#clock.elapsedMs() < seenAtMs + when.forMs;
-    const oldest = this.#firstAtMs.keys().next();
-    if (this.#firstAtMs.size >= CONVERSATIONS_MAX && !oldest.done) this.#firstAtMs.delete(oldest.value);
-    this.#firstAtMs.set(conversation, this.#clock.elapsedMs());
+    putLast(this.#firstAtMs, conversation, this.#clock.elapsedMs(), CONVERSATIONS_MAX);
     return true;
   }
 

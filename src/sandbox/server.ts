@@ -2,6 +2,7 @@
 // Uses node:http because faults need the raw socket: resets, truncated bodies, single-byte writes.
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { createServer, ServerResponse } from "../core/node-http.ts";
 import { ActionMemory } from "./action-memory.ts";
@@ -13,12 +14,11 @@ import { CallLog, type CallLogReport, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { Dialect, SocketStandIn } from "./dialect.ts";
 import { guide } from "./guide.ts";
-import { createMachineRoom, isSessionArrival, type MachineRoom, sessionScenarioOf } from "./machines.ts";
+import { createMachineRoom, isSessionArrival, sessionScenarioOf } from "./machines.ts";
 import { refusalStatus } from "./refusals.ts";
 import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { ScriptedFaults } from "./scripted-faults.ts";
 import { StandIns } from "./stand-ins.ts";
-import { converse, holdSession } from "./web-socket.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
 
@@ -45,20 +45,27 @@ export interface Sandbox {
   books(): CallLogReport;
 }
 
-interface Deps {
-  readonly dialects: readonly Dialect[];
-  readonly sockets: readonly SocketStandIn[];
-  readonly clock: Clock;
-  readonly callLog: CallLog;
-  readonly scriptedFaults: ScriptedFaults;
-  readonly vendors: () => Vendors;
-  readonly memory: ActionMemory;
-  readonly machines: MachineRoom;
-  readonly standIns: StandIns;
-  readonly batches: BatchRoom;
+const BODY_BYTES_MAX = 64 * 1024 * 1024;
+const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+const NORMAL_CLOSE = 1000;
+
+function openDeps({
+  dialects,
+  sockets = [],
+  clock = systemClock,
+  adapters: vendors = () => new Map(),
+}: SandboxOptions) {
+  const callLog = new CallLog(clock);
+  const scriptedFaults = new ScriptedFaults(clock);
+  const nowMs = () => clock.epochMs();
+  const scenario = (arrival: Arrival) => scenarioOf(arrival, { dialects, scriptedFaults, vendors: vendors() });
+  const batches = new BatchRoom({ callLog, nowMs, scenario });
+  const memory = new ActionMemory(nowMs);
+  const [machines, standIns] = [createMachineRoom(), new StandIns()];
+  return { sockets, clock, callLog, scriptedFaults, vendors, scenario, batches, memory, machines, standIns };
 }
 
-const BODY_BYTES_MAX = 64 * 1024 * 1024;
+type Deps = ReturnType<typeof openDeps>;
 
 function openLoggedCall(callLog: CallLog, { act, adapter, ask }: Scenario, requestId: string): LoggedCall {
   const { promptTokens = 0, cachedTokens = 0 } = act.kind === "answer" ? act.answer.usage : {};
@@ -110,11 +117,7 @@ function ownPage(
   else if (page === "GET /_sandbox/books") {
     response.setHeader("content-type", "application/json").end(JSON.stringify(callLog.report()));
   } else if (page === "POST /_sandbox/reset") {
-    callLog.reset();
-    scriptedFaults.reset();
-    memory.reset();
-    machines.reset();
-    batches.reset();
+    for (const one of [callLog, scriptedFaults, memory, machines, batches]) one.reset();
     response.writeHead(204).end();
   } else return false;
   return true;
@@ -156,22 +159,20 @@ async function scenarioMaker({ target }: Arrival, deps: Deps): Promise<(arrival:
       : actionScenarioOf(arrival, { vendors, standIn, memory });
 }
 
-async function serveAction(arrival: Arrival, request: IncomingMessage, response: ServerResponse, deps: Deps) {
-  const scenario = (await scenarioMaker(arrival, deps))(arrival);
-  await answerAction(scenario, request, response, deps);
-}
-
-async function answerAction(
-  scenario: ActionScenario,
-  request: IncomingMessage,
-  response: ServerResponse,
-  { callLog }: Deps,
-) {
-  const loggedCall = openActionCall(scenario, request, callLog);
+async function answerAction(scenario: ActionScenario, request: IncomingMessage, response: ServerResponse, deps: Deps) {
+  const loggedCall = openActionCall(scenario, request, deps.callLog);
   const onClose = (whole: boolean) => loggedCall.end(whole ? "whole" : "aborted");
   const connection = createConnection(request, response, { pieceBytes: 0, onClose });
   const elsewhere = elsewhereOf(request.headers, scenario.adapter);
   await writeActionAnswer(scenario, { connection, loggedCall, elsewhere, address: request.url ?? "/" });
+}
+
+function acceptSocket(request: IncomingMessage, socket: Socket, head: Buffer, opened: (ws: WebSocket) => void): void {
+  const server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES_MAX, perMessageDeflate: false });
+  server.handleUpgrade(request, socket, head, (ws) => {
+    ws.on("error", () => {});
+    opened(ws);
+  });
 }
 
 /** Serves a vendor's session: one logged call for each response. */
@@ -190,20 +191,20 @@ function serveSession(
     return void socket.end(`HTTP/1.1 ${status}\r\n${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
   }
   const [adapter = ""] = url.pathname.split("/").filter(Boolean);
-  holdSession(request, socket, head, (ws) =>
-    standIn.open(
-      {
-        send: (text) => ws.send(text),
-        cut: () => ws.terminate(),
-        counted(tokensIn, tokensOut) {
-          const call = callLog.open({ adapter, model, stream: true, requestId: String(requestId) || null, tokensIn });
-          call.written(tokensOut);
-          call.end("whole");
-        },
+  acceptSocket(request, socket, head, (ws) => {
+    const vendor = {
+      send: (text: string) => ws.send(text),
+      cut: () => ws.terminate(),
+      counted(tokensIn: number, tokensOut: number) {
+        const call = callLog.open({ adapter, model, stream: true, requestId: String(requestId) || null, tokensIn });
+        call.written(tokensOut);
+        call.end("whole");
       },
-      model,
-    ),
-  );
+    };
+    const session = standIn.open(vendor, model);
+    ws.on("message", (data) => session.message(String(data)));
+    ws.on("close", () => session.closed());
+  });
 }
 
 /** Serves a request to open a web socket, which only sessions use; refusals and faults are answered over HTTP. */
@@ -225,7 +226,19 @@ async function serveSocket(request: IncomingMessage, socket: Socket, head: Buffe
   }
   const loggedCall = openActionCall(scenario, request, deps.callLog);
   socket.on("close", () => loggedCall.end("whole"));
-  converse(request, socket, head, (messages) => said(messages).words.messages);
+  // Its messages are sent, and the socket closed, once the script has an answer to all binary ones so far.
+  acceptSocket(request, socket, head, (ws) => {
+    const received: Buffer[] = [];
+    ws.on("message", (data, isBinary) => {
+      if (!isBinary || !(data instanceof Buffer)) return;
+      received.push(data);
+      const { messages } = said(received).words;
+      if (messages === undefined) return;
+      ws.removeAllListeners("message");
+      for (const one of messages) ws.send(one);
+      ws.close(NORMAL_CLOSE);
+    });
+  });
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, deps: Deps): Promise<void> {
@@ -233,9 +246,10 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
   const url = URL.parse(request.url ?? "/", "http://sandbox") ?? new URL("http://sandbox/");
   const body = await bodyOf(request);
   const arrival = { method: request.method ?? "", target: { url, headers: request.headers }, body };
-  if (isActionArrival(arrival)) return serveAction(arrival, request, response, deps);
+  if (isActionArrival(arrival))
+    return answerAction((await scenarioMaker(arrival, deps))(arrival), request, response, deps);
   if (isBatchArrival(arrival)) return deps.batches.serve(arrival, request, response);
-  const scenario = await scenarioOf(arrival, { ...deps, vendors: deps.vendors() });
+  const scenario = await deps.scenario(arrival);
   const loggedCall = openLoggedCall(deps.callLog, scenario, String(request.headers["x-request-id"] ?? ""));
   const connection = createConnection(request, response, {
     pieceBytes: scenario.conduct.pieceBytes,
@@ -249,25 +263,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
  * gateway's header names one. `GET /` describes the sandbox, and `GET /_sandbox/books` returns its log. Throws if the port is taken.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const clock = options.clock ?? systemClock;
-  const callLog = new CallLog(clock);
-  const vendors = options.adapters ?? (() => new Map());
-  const deps: Deps = {
-    batches: new BatchRoom({
-      callLog,
-      nowMs: () => clock.epochMs(),
-      scenario: (arrival) => scenarioOf(arrival, { ...deps, vendors: vendors() }),
-    }),
-    dialects: options.dialects,
-    sockets: options.sockets ?? [],
-    clock,
-    callLog,
-    scriptedFaults: new ScriptedFaults(clock),
-    vendors,
-    memory: new ActionMemory(() => clock.epochMs()),
-    machines: createMachineRoom(),
-    standIns: new StandIns(),
-  };
+  const deps = openDeps(options);
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {
     // Only a client that left while sending fails here, so destroying its socket is enough.
@@ -296,6 +292,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         // The server no longer tracks upgraded connections.
         for (const socket of sockets) socket.destroy();
       }),
-    books: () => callLog.report(),
+    books: () => deps.callLog.report(),
   };
 }

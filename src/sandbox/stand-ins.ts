@@ -2,6 +2,7 @@
 
 import type { StandInFile } from "../catalog/catalog.ts";
 import { isRecord } from "../core/json.ts";
+import { getOrMake } from "../core/maps.ts";
 import type { Vendor } from "./action-vendors.ts";
 import type { StandIn } from "./stand-in.ts";
 
@@ -41,8 +42,6 @@ export class StandIns {
   async of(vendor: Vendor | undefined): Promise<ReadStandIn> {
     const file = vendor?.standIn ?? null;
     if (vendor === undefined || file === null) return NONE;
-    const reading = this.#known.get(file) ?? read(file, vendor);
-    this.#known.set(file, reading);
-    return reading;
+    return getOrMake(this.#known, file, () => read(file, vendor));
   }
 }
