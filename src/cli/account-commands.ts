@@ -1,8 +1,9 @@
 // Commands for accounts: open, show, limit, freeze, credit, refund.
+
+import type { Setup } from "../gateway/setup.ts";
 import type { accountRow } from "../money/accounts/rows.ts";
-import { allOf } from "./admin-client.ts";
-import { type Command, requesting, type Typed, UsageError } from "./command.ts";
-import { firstCallText } from "./first-call.ts";
+import { type AdminClient, allOf } from "./admin-client.ts";
+import { type Command, CommandError, requesting, type Typed, UsageError } from "./command.ts";
 import { pairs, table, usd } from "./text.ts";
 
 type Account = ReturnType<typeof accountRow>;
@@ -33,6 +34,34 @@ function kindOf(typed: Typed): "sandbox" | "business" | "personal" {
     throw new UsageError("--sandbox and --business exclude each other");
   if (typed.flag("sandbox")) return "sandbox";
   return typed.flag("business") ? "business" : "personal";
+}
+
+/** A model to call, and a note where it is only a placeholder; null: none is available. */
+function modelOf(setup: Setup, sandbox: boolean): { readonly model: string; readonly word: string } | null {
+  if (sandbox && setup.tiers[0] !== undefined) return { model: `core/${setup.tiers[0].id}`, word: "" };
+  if (setup.first_model !== null) return { model: setup.first_model, word: "" };
+  const any = setup.providers.find(({ on, serves_any }) => on && serves_any);
+  if (any === undefined) return null;
+  return { model: `${any.id}/MODEL`, word: `(MODEL: \`tollgate check --provider ${any.id}\` lists what it serves.)` };
+}
+
+/** A call to paste, below a new key; empty where the gateway does not say enough. */
+async function firstCallText(admin: AdminClient, key: string, sandbox: boolean): Promise<string> {
+  const setup = await admin.call<Setup>("GET", "/admin/v1/providers").catch((error: unknown) => {
+    if (error instanceof CommandError) return null;
+    throw error;
+  });
+  if (setup === null) return "";
+  const found = modelOf(setup, sandbox);
+  if (found === null) return "\n\nNo provider of models is configured yet: `tollgate config` lists the variables.";
+  const body = { model: found.model, messages: [{ role: "user", content: "Hello" }] };
+  const lines = [
+    `curl ${setup.url}/api/llm/v1/chat/completions \\`,
+    `  -H 'Authorization: Bearer ${key}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ];
+  return ["", "", "A first call:", "", ...lines, ...(found.word === "" ? [] : ["", found.word])].join("\n");
 }
 
 const create: Command = {

@@ -56,7 +56,7 @@ async function toRedis(url: string, config: Config): Promise<Moved> {
   const { redisBookSource, redisBookTarget } = await import("../money/ledger/redis/books.ts");
   const { sqliteBookSource } = await import("../money/ledger/sqlite/books.ts");
   const { sqliteRecordCopies, writeRedisRecords } = await import("../platform/records/record-copies.ts");
-  const { openUnit } = await import("../platform/records/sqlite-unit.ts");
+  const { openUnit } = await import("../platform/records/sqlite-records.ts");
   const link = await openServer(url, config);
   try {
     await requireEmpty(link);

@@ -5,7 +5,7 @@ import { requestIdOf } from "../../core/ids.ts";
 import { type Nano, ZERO } from "../../core/money.ts";
 import type { Audit, Money, ReserveRequest } from "../../money/ledger/model/ledger.ts";
 import type { Observer } from "../../platform/observe/observer.ts";
-import { type InDoubt, inDoubt } from "../../platform/records/in-doubt.ts";
+import { inDoubt } from "../../platform/records/in-doubt.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { chargeLate, fill, type House, lateId } from "./books.ts";
 import type { Chain } from "./chain.ts";
@@ -141,9 +141,9 @@ function lateRequest(
 
 const OWN_MS = 60_000;
 
-export type Reconciler = InDoubt<ReceiptState>;
+export type Reconciler = ReturnType<typeof createReconciler>;
 
-export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) => void): Reconciler {
+export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) => void) {
   return inDoubt({
     open: () => openReceipts(deps.records, deps.house),
     sinceMs: ({ receipt }) => receipt.sinceMs,

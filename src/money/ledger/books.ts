@@ -46,7 +46,6 @@ export interface BookSource {
   postings(): AsyncIterable<readonly NumberedPosting[]>;
   accounts(): AsyncIterable<AccountBook>;
   doctor(): Promise<DoctorReport>;
-  close(): Promise<void>;
 }
 
 /** Receives all postings, then the accounts; complete only once finished. */
@@ -54,8 +53,6 @@ export interface BookTarget {
   takePostings(postings: readonly NumberedPosting[]): Promise<void>;
   takeAccount(book: AccountBook): Promise<void>;
   finish(): Promise<void>;
-  /** Abandons an unfinished transfer. */
-  close(): Promise<void>;
 }
 
 export interface CarriedBooks {

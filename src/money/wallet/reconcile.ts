@@ -1,7 +1,7 @@
 // Resolves payments that got no good answer: asks each one's chain until the payment appears or expires.
 import type { Rail } from "../../catalog/auth.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type InDoubt, inDoubt } from "../../platform/records/in-doubt.ts";
+import { inDoubt } from "../../platform/records/in-doubt.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { WalletBooks } from "./books.ts";
 import { onChain } from "./chain-log.ts";
@@ -25,9 +25,9 @@ export interface ReconcileParts {
   readonly onBroken: (error: unknown) => void;
 }
 
-export type WalletReconciler = InDoubt<PaidRecord["state"]>;
+export type WalletReconciler = ReturnType<typeof walletReconciler>;
 
-export function walletReconciler(parts: ReconcileParts): WalletReconciler {
+export function walletReconciler(parts: ReconcileParts) {
   const { records, books, giveBack, clock, nodes, fetchOut, onBroken } = parts;
 
   async function stateOf(paid: PaidRecord): Promise<PaidRecord["state"]> {

@@ -4,19 +4,8 @@ import { GatewayError } from "../../core/errors.ts";
 /** The time in which bodies in flight are likely to be served. */
 const BUSY_SECONDS = 2;
 
-/** The memory of one body, from before it is read until its request has been served. */
-export interface BodyShare {
-  /** Reserves more bytes; returns the error if there is no room. */
-  grow(bytes: number): GatewayError | null;
-  /** Counts past and future bytes toward an account too. */
-  belongTo(accountId: string): GatewayError | null;
-  /** Releases everything and ignores later calls, such as a late check of whether a body may be read. */
-  close(): void;
-}
-
-export interface BodyBytes {
-  open(): BodyShare;
-}
+export type BodyBytes = ReturnType<typeof createBodyBytes>;
+export type BodyShare = ReturnType<BodyBytes["open"]>;
 
 export interface BodyBounds {
   readonly bytesMax: number;
@@ -28,7 +17,7 @@ function full(whose: string, bytesMax: number, status: number): GatewayError {
   return new GatewayError("bodies_in_flight", { detail, status, retryAfterSeconds: BUSY_SECONDS });
 }
 
-export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): BodyBytes {
+export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds) {
   const byAccount = new Map<string, number>();
   let total = 0;
 
@@ -44,12 +33,14 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
     else byAccount.set(owner, after);
   }
 
-  function open(): BodyShare {
+  /** The memory of one body, from before it is read until its request has been served. */
+  function open() {
     let taken = 0;
     let owner: string | null = null;
     let closed = false;
     return {
-      grow(bytes) {
+      /** Reserves more bytes; returns the error if there is no room. */
+      grow(bytes: number): GatewayError | null {
         if (closed) return null;
         // Checks the account first: other accounts cannot make room for it.
         const refusal = owner === null ? null : accountFull(owner, bytes);
@@ -60,7 +51,8 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
         taken += bytes;
         return null;
       },
-      belongTo(accountId) {
+      /** Counts past and future bytes toward an account too. */
+      belongTo(accountId: string): GatewayError | null {
         if (closed) return null;
         const refusal = accountFull(accountId, taken);
         if (refusal !== null) return refusal;
@@ -68,7 +60,8 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds): Body
         count(owner, taken);
         return null;
       },
-      close() {
+      /** Releases everything and ignores later calls, such as a late check of whether a body may be read. */
+      close(): void {
         total -= taken;
         count(owner, -taken);
         taken = 0;

@@ -14,19 +14,8 @@ export interface InDoubtParts<Doubt, State> {
   readonly onBroken: (error: unknown) => void;
 }
 
-export interface InDoubt<State> {
-  start(): void;
-  stop(): Promise<void>;
-  /** Checks all open for at least this long (default: what a call's own settlement takes); returns the outcomes. */
-  look(openMsMin?: number): Promise<readonly State[]>;
-  /** As of the last look. */
-  seen(): { readonly count: number; readonly oldestMs: number };
-}
-
 /** Runs one look at a time; callers during a look share its result. */
-export function inDoubt<Doubt, State extends string>(
-  parts: InDoubtParts<Doubt, State | "open">,
-): InDoubt<State | "open"> {
+export function inDoubt<Doubt, State extends string>(parts: InDoubtParts<Doubt, State | "open">) {
   const { open: opened, sinceMs, stateOf, ownMs, clock, onBroken } = parts;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<readonly (State | "open")[]> | null = null;
@@ -54,16 +43,18 @@ export function inDoubt<Doubt, State extends string>(
     return looking;
   };
   return {
+    /** Checks all open for at least this long (default: what a call's own settlement takes); returns the outcomes. */
     look: lookOnce,
+    /** As of the last look. */
     seen: () => ({
       count: left.length,
       oldestMs: left.length === 0 ? 0 : Math.max(0, clock.epochMs() - Math.min(...left)),
     }),
-    start() {
+    start(): void {
       timer = setInterval(() => void lookOnce().catch(onBroken), LOOK_MS);
       timer.unref();
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       await looking?.catch(() => {});
     },

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { RedisLink } from "../storage/redis-link.ts";
 import type { StoredRecord } from "./records.ts";
 import { expiryKey, listKey, readEntry, recordKey, shardOf, UNSWEPT_MS } from "./redis-records.ts";
-import { openUnit } from "./sqlite-unit.ts";
+import { openUnit } from "./sqlite-records.ts";
 
 const BATCH = 200;
 const RECORD = /^\{r:\d{1,2}\}:(?!expiry$|deleted:)/;

@@ -4,7 +4,6 @@ import { nano } from "../../../core/money.ts";
 import type { Value } from "../../../platform/storage/reading-thread.ts";
 import { POSTING_FIELDS } from "../model/fields.ts";
 import { legsIn, legsText } from "../model/legs.ts";
-import { tagsIn, tagsText } from "../model/tags.ts";
 import { runIn } from "../model/window-list.ts";
 import type { NumberedPosting } from "./archive.ts";
 
@@ -48,6 +47,11 @@ export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly Column[];
 export type Row = Readonly<Record<string, Value>>;
 export type ArchiveRow = Readonly<Record<Column, Value>>;
 
+/** Tags are `name=value` pairs with distinct names. */
+export function tagsText(tags: readonly string[]): string | null {
+  return tags.length === 0 ? null : JSON.stringify(tags);
+}
+
 interface Codec {
   readonly read: (value: Value) => unknown;
   readonly write: (value: never) => Value;
@@ -73,7 +77,10 @@ const CODECS: Partial<Record<string, Codec>> = {
     write: (usage: object | null) => (usage === null ? null : clean(JSON.stringify(usage))),
   },
   legs: { read: (value) => legsIn(textOf(value)), write: (legs: readonly PostedLeg[]) => legsText(legs) },
-  tags: { read: (value) => tagsIn(textOf(value)), write: (tags: readonly string[]) => clean(tagsText(tags)) },
+  tags: {
+    read: (value) => JSON.parse(textOf(value) ?? "[]"),
+    write: (tags: readonly string[]) => clean(tagsText(tags)),
+  },
 };
 
 const FIELDS = Object.entries({ ...POSTING_FIELDS, number: { column: "number" } }).flatMap(([field, { column }]) => {
@@ -99,6 +106,11 @@ function read(row: Row, fields: typeof FIELDS): object {
 /** A posting as lists show it: without its legs. */
 export function postingRow(row: Row): PostingRow {
   return { ...(read(row, LISTED) as PostingRow), legs: [] };
+}
+
+/** A posting with its legs. */
+export function wholePosting(row: Row): PostingRow {
+  return { ...postingRow(row), legs: legsIn(textOf(row.legs ?? null)) };
 }
 
 /** A whole posting with its place. `number`: its number within its account, which only the archive has in a column. */

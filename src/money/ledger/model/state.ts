@@ -1,11 +1,22 @@
 // The ledger's state in memory: accounts, keys, days, live holds. Plain data, and the sums that admission reads.
-import type { AccountKind, CeilingPeriod, WindowPeriod } from "../../../core/account-rows.ts";
+import type { AccountKind, CeilingPeriod, KeyLimits, WindowPeriod } from "../../../core/account-rows.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
 import type { Nano } from "../../../core/money.ts";
 import type { ReserveRequest } from "./ledger.ts";
 import type { Overruns } from "./strict-bounds.ts";
 import type { WindowList } from "./window-list.ts";
 import { periodStart } from "./windows.ts";
+
+type Ceiling = Pick<KeyLimits, "ceilingNano" | "ceilingPeriod">;
+
+/**
+ * The ceiling after a change that may name only its amount or only its period. Concurrent changes may have removed or added a ceiling
+ * meanwhile: an amount without a period counts by the day, and a period without an amount is no ceiling.
+ */
+export function ceilingAfter(before: Ceiling, patch: Partial<Ceiling>): Ceiling {
+  const { ceilingNano = before.ceilingNano, ceilingPeriod = before.ceilingPeriod } = patch;
+  return { ceilingNano, ceilingPeriod: ceilingNano === null ? null : (ceilingPeriod ?? "day") };
+}
 
 /** What a scope (a key, an account's inference, a hold's own window) has spent, holds, and has absorbed on one UTC day. */
 export interface DayState {

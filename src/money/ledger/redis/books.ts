@@ -128,7 +128,6 @@ export function redisBookSource(books: RedisBooks): BookSource {
     postings,
     accounts,
     doctor: () => ledger.doctor(),
-    close: () => Promise.resolve(),
   };
 }
 
@@ -239,7 +238,6 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
       await putHash(link, accountKey(accountId), Object.entries(fields));
     },
     finish: () => Promise.resolve(),
-    close: () => Promise.resolve(),
   };
 }
 

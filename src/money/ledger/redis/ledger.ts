@@ -10,8 +10,7 @@ import { redisKeys } from "./keys.ts";
 import { ledgerPlace, type PlaceOptions } from "./place.ts";
 import { redisPostings } from "./postings.ts";
 import { periodSums, spentToday } from "./rows.ts";
-import { playSpent, sandboxAccounts } from "./sandbox-accounts.ts";
-import { totalsOf } from "./totals.ts";
+import { playSpent, sandboxAccounts, totalsOf } from "./totals.ts";
 
 export interface RedisLedgerOptions extends PlaceOptions {
   /** The longest lease. A server that has been up for less ends no holds, because leases could not be renewed while it was down. */

@@ -9,7 +9,7 @@ import type {
   ScopeOfPeriod,
 } from "../../../core/account-rows.ts";
 import { add, type Nano, nano, ZERO } from "../../../core/money.ts";
-import { ceilingAfter } from "../model/key-change.ts";
+import { ceilingAfter } from "../model/state.ts";
 import { DAY_MS, dayOf, periodEnd, periodStart } from "../model/windows.ts";
 import type { LedgerLink } from "./script.ts";
 

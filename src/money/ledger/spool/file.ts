@@ -28,19 +28,7 @@ export interface SpoolState {
   readonly oldestMs: number;
 }
 
-export interface Spool {
-  /** Writes an intent durably; rejects with `ledger_unavailable` where that fails. */
-  append(intent: Intent): Promise<StoredIntent>;
-  /** Marks an intent as answered. `isAlone`: no replica may have the answer yet, so it is kept until it is marked again. */
-  end(stored: StoredIntent, outcome: string, isAlone?: boolean): void;
-  pages(which: SpoolPage["which"]): AsyncIterable<readonly StoredIntent[]>;
-  /** Throws `ledger_unavailable` where another call's end might not fit. */
-  requireRoom(): void;
-  state(): SpoolState;
-  /** Writes the noted answers to disk. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Spool = Awaited<ReturnType<typeof openSpool>>;
 
 export interface SpoolOptions {
   readonly file: string;
@@ -69,13 +57,12 @@ async function* pagesOf(
   }
 }
 
-/** Opens this process's spool. Rejects where another process has it open. */
-export async function openSpool(options: SpoolOptions): Promise<Spool> {
+/** Opens this process's spool. Rejects where another process has it open. A leap of the system clock makes no answer look old. */
+export async function openSpool(options: SpoolOptions) {
   const { file, disk, openMax = OPEN_MAX, onFatal } = options;
-  // A leap of the system clock must not make recent answers look too old to be repeated.
   const clock = steadyClock(options.clock);
-  const units = { spool: SPOOL_UNIT };
-  const thread = await openSqliteThread({ file, units, clock, onFatal, ...(disk === undefined ? {} : { disk }) });
+  const units = { units: { spool: SPOOL_UNIT }, ...(disk === undefined ? {} : { disk }) };
+  const thread = await openSqliteThread({ file, clock, onFatal, ...units });
   const call = thread.unit<SpoolOperations>("spool");
   /** When each undelivered intent was made, oldest first. */
   const open = new Map<number, number>();
@@ -113,36 +100,35 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
   for await (const page of pagesOf(call, "open")) for (const { seq, madeAtMs } of page) open.set(seq, madeAtMs);
   return {
-    async append(intent) {
-      try {
-        const { seq, madeAtMs } = await call("append", intentText(intent));
-        open.set(seq, madeAtMs);
-        return { seq, madeAtMs, intent, outcome: null };
-      } catch (error) {
+    /** Writes an intent durably; rejects with `ledger_unavailable` where that fails. */
+    async append(intent: Intent): Promise<StoredIntent> {
+      const { seq, madeAtMs } = await call("append", intentText(intent)).catch((error: unknown) => {
         broken = error;
         throw error;
-      }
+      });
+      open.set(seq, madeAtMs);
+      return { seq, madeAtMs, intent, outcome: null };
     },
-    end({ seq }, outcome, isAlone = false) {
+    /** Marks an intent as answered. `isAlone`: no replica may have the answer yet, so it is kept until it is marked again. */
+    end({ seq }: StoredIntent, outcome: string, isAlone = false): void {
       open.delete(seq);
       endings.set(seq, { seq, outcome, isAlone });
       if (endings.size >= NOTE_COUNT && broken === null) void flush();
       else noting ??= setTimeout(() => void flush(), NOTE_MS);
     },
-    pages: (which) => pagesOf(call, which),
-    requireRoom() {
+    pages: (which: SpoolPage["which"]): AsyncIterable<readonly StoredIntent[]> => pagesOf(call, which),
+    /** Throws `ledger_unavailable` where another call's end might not fit. */
+    requireRoom(): void {
       if (clock.elapsedMs() - probedMs >= PROBE_MS) probe();
       if (broken === null && open.size < openMax) return;
       throw noRoom(broken ?? new Error(`${open.size} ends of calls wait for the store`));
     },
-    state() {
+    state(): SpoolState {
       const [oldest] = open.values();
       return { depth: open.size, oldestMs: oldest === undefined ? 0 : Math.max(0, clock.epochMs() - oldest) };
     },
+    /** Writes the noted answers to disk. */
     flush,
-    async close() {
-      await flush();
-      await thread.close();
-    },
+    close: () => flush().then(() => thread.close()),
   };
 }

@@ -1,16 +1,14 @@
 // Accounts, keys and days in memory: loaded when first used, written back some hundred postings at a time.
 import type { DatabaseSync } from "node:sqlite";
-import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
-import { countingDay, periodStart, runOfScope } from "../model/windows.ts";
 import {
-  ACCOUNT_COLUMNS,
-  type AccountSql,
-  accountState,
-  KEY_COLUMNS,
-  type KeySql,
-  keyState,
-  listText,
-} from "./account-sql.ts";
+  type AccountState,
+  type DayState,
+  type KeyState,
+  type LiveHold,
+  type ScopeState,
+  storedScope,
+} from "../model/state.ts";
+import { countingDay, periodStart, runOfScope } from "../model/windows.ts";
 
 /** Accounts kept in memory beside those with live holds; the least recently used are evicted, and reloaded on use. */
 const ACCOUNTS_MAX = 20_000;
@@ -20,6 +18,55 @@ const LEAVING = ACCOUNTS_MAX / 16;
 const IDS_AT_ONCE = 500;
 /** `last_used_at` is informational: a key's row is not written for every call. */
 const LAST_USED_STEP_MS = 60_000;
+
+const ACCOUNT_COLUMNS = `account_id AS accountId, kind, created_at AS createdAtMs, name, frozen,
+  inference_cap AS inferenceCapNano, requests_per_minute AS requestsPerMinute, in_flight_max AS inFlightMax,
+  granted, spent, absorbed, clock AS clockMs, last_posting AS lastPosting,
+  strict_bounds AS strictBounds, overruns, overrun_day AS overrunDay`;
+
+/** Booleans are stored as 0 and 1. */
+interface AccountSql
+  extends Omit<AccountState, "frozen" | "strictBounds" | "held" | "keys" | "holds" | "scopes" | "slots" | "isInUse"> {
+  readonly frozen: number;
+  readonly strictBounds: number;
+}
+
+const KEY_COLUMNS = `key_id AS keyId, account_id AS accountId, is_primary AS "primary", external_id AS externalId,
+  created_at AS createdAtMs, secret_hash AS secretHash, hint, label, paused, ceiling AS ceilingNano,
+  ceiling_period AS ceilingPeriod, last_used_at AS lastUsedAtMs, services, models, expires_at AS expiresAtMs`;
+
+/** Lists are stored as JSON. */
+interface KeySql extends Omit<KeyState, "primary" | "paused" | "services" | "models"> {
+  readonly primary: number;
+  readonly paused: number;
+  readonly services: string | null;
+  readonly models: string | null;
+}
+
+function accountState(row: AccountSql): AccountState {
+  const live = {
+    held: 0,
+    keys: new Map(),
+    holds: new Set<LiveHold>(),
+    scopes: new Map(),
+    slots: new Map(),
+    isInUse: true,
+  };
+  return { ...row, frozen: row.frozen === 1, strictBounds: row.strictBounds === 1, ...live };
+}
+
+function listText(list: readonly string[] | null): string | null {
+  return list === null ? null : JSON.stringify(list);
+}
+
+function listOf(text: string | null): readonly string[] | null {
+  return text === null ? null : (JSON.parse(text) as string[]);
+}
+
+function keyState(row: KeySql): KeyState {
+  const lists = { services: listOf(row.services), models: listOf(row.models) };
+  return { ...row, primary: row.primary === 1, paused: row.paused === 1, ...lists };
+}
 
 export class AccountTables {
   readonly #accounts = new Map<string, AccountState>();

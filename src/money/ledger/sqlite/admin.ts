@@ -15,9 +15,8 @@ import {
   type TopUpOutcome,
 } from "../../../core/account-rows.ts";
 import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../../../core/money.ts";
-import { ceilingAfter } from "../model/key-change.ts";
 import type { Ledger } from "../model/ledger.ts";
-import { type AccountState, type KeyState, keyScope, periodSum } from "../model/state.ts";
+import { type AccountState, ceilingAfter, type KeyState, keyScope, periodSum } from "../model/state.ts";
 import { setStrictBounds } from "../model/strict-bounds.ts";
 import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";

@@ -89,88 +89,65 @@ export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSour
     postings,
     accounts,
     doctor: () => visit(examine, (asked) => examineBooks({ ...asked, file: true })),
-    close: () => Promise.resolve(database.close()),
   };
 }
 
-interface Day {
-  readonly scope: string;
-  readonly day: number;
-  readonly spent: number;
-  readonly absorbed: number;
-  readonly last: number | null;
-}
-
 /** Writes a ledger into a new database, in one transaction. */
-class SqliteBookTarget implements BookTarget {
-  readonly #database: DatabaseSync;
-  readonly #accounts: AccountTables;
-  readonly #entries: EntryTables;
-  readonly #days = new Map<string, Day>();
-  /** The last posting of each account and key, and of all. */
-  readonly #lastOf = new Map<string, number>();
-  #last = 0;
-
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-    this.#accounts = new AccountTables(database);
-    this.#entries = new EntryTables(database);
-    database.exec("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");
-  }
-
-  async takePostings(postings: readonly NumberedPosting[]): Promise<void> {
-    for (const posting of postings) {
-      const { accountId } = posting;
-      const key = posting.keyId === null ? null : keyScope(posting.keyId);
-      const [beforeOfAccount = null, beforeOfKey = null] = [this.#lastOf.get(accountId), this.#lastOf.get(key ?? "")];
-      this.#last = this.#entries.insertPosting({ ...posting, beforeOfAccount, beforeOfKey });
-      this.#entries.count(posting, this.#last, false);
-      this.#lastOf.set(accountId, this.#last);
-      if (key !== null) this.#lastOf.set(key, this.#last);
-      if (posting.kind === "charge") for (const counted of countedIn(posting)) this.#add(accountId, counted);
-    }
-    this.#entries.flush(this.#last);
-  }
-
-  #add(accountId: string, { scope: name, day, spent, absorbed, isCost }: Counted): void {
-    const scope = storedScope(accountId, name);
-    const before = this.#days.get(`${scope} ${day}`) ?? { spent: 0, absorbed: 0 };
-    const sums = { spent: before.spent + spent, absorbed: before.absorbed + absorbed };
-    this.#days.set(`${scope} ${day}`, { scope, day, ...sums, last: isCost ? null : this.#last });
-  }
-
-  async takeAccount({ account, clockMs, keys, idempotency, costs }: AccountBook): Promise<void> {
-    const { accountId, grantedNano: granted, spentNano: spent, absorbedNano: absorbed, strictBounds } = account;
-    const money = { granted, spent, absorbed, clockMs, lastPosting: this.#lastOf.get(accountId) ?? null };
-    const state = { ...newAccount(account, account.createdAtMs), ...money, frozen: account.frozen, strictBounds };
-    this.#accounts.insertAccount(state);
-    if (strictBounds) this.#accounts.writeOverruns(state);
-    for (const key of keys) this.#accounts.insertKey(state, key);
-    const put = this.#database.prepare("INSERT INTO idempotency VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-    for (const { keyId, key, fingerprint, holdId, state: end, effect, lapsesAtMs } of idempotency)
-      put.run(accountId, keyId, key, fingerprint, holdId, end, effect, lapsesAtMs);
-    for (const { scope, day, nano: whole } of costs) {
-      const told = this.#days.get(`${storedScope(accountId, scope)} ${day}`)?.spent ?? 0;
-      this.#add(accountId, { scope, day, spent: Math.max(0, whole - told), absorbed: 0, isCost: true });
-    }
-    // Lets accounts leave memory.
-    this.#accounts.flush();
-  }
-
-  async finish(): Promise<void> {
-    const put = this.#database.prepare(
-      "INSERT INTO spent_day (scope, day, spent, last_posting, absorbed) VALUES (?, ?, ?, ?, ?)",
-    );
-    for (const { scope, day, spent, last, absorbed } of this.#days.values()) put.run(scope, day, spent, last, absorbed);
-    this.#database.exec("COMMIT");
-  }
-
-  async close(): Promise<void> {
-    this.#database.close();
-  }
-}
-
 export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarget {
   openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
-  return new SqliteBookTarget(database);
+  const tables = new AccountTables(database);
+  const entries = new EntryTables(database);
+  /** By stored scope and day. `last`: the number of its last posting. */
+  const days = new Map<string, Counted & { readonly last: number | null }>();
+  /** The last posting of each account and key, and of all. */
+  const lastOf = new Map<string, number>();
+  let last = 0;
+  database.exec("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");
+
+  function add(accountId: string, counted: Counted): void {
+    const scope = storedScope(accountId, counted.scope);
+    const before = days.get(`${scope} ${counted.day}`) ?? { spent: 0, absorbed: 0 };
+    const sums = { spent: before.spent + counted.spent, absorbed: before.absorbed + counted.absorbed };
+    days.set(`${scope} ${counted.day}`, { ...counted, scope, ...sums, last: counted.isCost ? null : last });
+  }
+
+  return {
+    async takePostings(postings) {
+      for (const posting of postings) {
+        const { accountId } = posting;
+        const key = posting.keyId === null ? null : keyScope(posting.keyId);
+        const [beforeOfAccount = null, beforeOfKey = null] = [lastOf.get(accountId), lastOf.get(key ?? "")];
+        last = entries.insertPosting({ ...posting, beforeOfAccount, beforeOfKey });
+        entries.count(posting, last, false);
+        lastOf.set(accountId, last);
+        if (key !== null) lastOf.set(key, last);
+        if (posting.kind === "charge") for (const counted of countedIn(posting)) add(accountId, counted);
+      }
+      entries.flush(last);
+    },
+    async takeAccount({ account, clockMs, keys, idempotency, costs }) {
+      const { accountId, grantedNano: granted, spentNano: spent, absorbedNano: absorbed, strictBounds } = account;
+      const money = { granted, spent, absorbed, clockMs, lastPosting: lastOf.get(accountId) ?? null };
+      const state = { ...newAccount(account, account.createdAtMs), ...money, frozen: account.frozen, strictBounds };
+      tables.insertAccount(state);
+      if (strictBounds) tables.writeOverruns(state);
+      for (const key of keys) tables.insertKey(state, key);
+      const put = database.prepare("INSERT INTO idempotency VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+      for (const { keyId, key, fingerprint, holdId, state: end, effect, lapsesAtMs } of idempotency)
+        put.run(accountId, keyId, key, fingerprint, holdId, end, effect, lapsesAtMs);
+      for (const { scope, day, nano: whole } of costs) {
+        const told = days.get(`${storedScope(accountId, scope)} ${day}`)?.spent ?? 0;
+        add(accountId, { scope, day, spent: Math.max(0, whole - told), absorbed: 0, isCost: true });
+      }
+      // Lets accounts leave memory.
+      tables.flush();
+    },
+    async finish() {
+      const put = database.prepare(
+        "INSERT INTO spent_day (scope, day, spent, last_posting, absorbed) VALUES (?, ?, ?, ?, ?)",
+      );
+      for (const one of days.values()) put.run(one.scope, one.day, one.spent, one.last, one.absorbed);
+      database.exec("COMMIT");
+    },
+  };
 }

@@ -2,11 +2,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../../core/account-rows.ts";
 import type { Value } from "../../../platform/storage/reading-thread.ts";
-import { numberedPosting, postingRow, type Row } from "../archive/rows.ts";
+import { numberedPosting, postingRow, type Row, tagsText, wholePosting } from "../archive/rows.ts";
 import type { HoldState, KeyFate } from "../model/ledger.ts";
-import { legsIn, legsText } from "../model/legs.ts";
+import { legsText } from "../model/legs.ts";
 import type { LiveHold } from "../model/state.ts";
-import { tagsText } from "../model/tags.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
 import { EventTable } from "./event-table.ts";
@@ -167,7 +166,7 @@ export class EntryTables {
 
   posting(transactionId: string): PostingRow | null {
     const row = this.#sql.posting.get(transactionId) as Row | undefined;
-    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs as string | null) };
+    return row === undefined ? null : wholePosting(row);
   }
 
   postingByReference(accountId: string, kind: "topup" | "refund", reference: string): PostingRow | null {

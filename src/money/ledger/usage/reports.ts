@@ -1,8 +1,7 @@
 // What a store provides for reports: where its postings and sums are, and a way to run queries.
 import type { Reports, TooWide, UsagePage, UsageQuery } from "../../../core/usage-rows.ts";
 import type { Row } from "../archive/rows.ts";
-import { readRunPostings } from "./run-postings.ts";
-import { searchPostings } from "./search.ts";
+import { readRunPostings, searchPostings } from "./search.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import type { SumTables } from "./sums.ts";
 import { readUsage } from "./usage.ts";

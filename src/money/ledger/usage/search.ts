@@ -1,12 +1,12 @@
-// Searches postings: an account's along its list, all accounts' by time.
+// Searches postings: an account's along its list, all accounts' by time, and runs' by their index.
 import type { PostingPage } from "../../../core/account-rows.ts";
 import { eachOf, inSlices } from "../../../core/slices.ts";
-import type { PostingSearch, TooWide } from "../../../core/usage-rows.ts";
-import { postingRow } from "../archive/rows.ts";
+import type { PostingSearch, RunPostingQuery, TooWide } from "../../../core/usage-rows.ts";
+import { postingRow, wholePosting } from "../archive/rows.ts";
 import type { AskReports } from "./reports.ts";
 import { sourceOf } from "./source.ts";
-import { cursorIn, cursorOf, StatementWriter, where } from "./statement.ts";
-import { postingExpressions } from "./sums.ts";
+import { cursorIn, cursorOf, listed, StatementWriter, where } from "./statement.ts";
+import { postingExpressions, runOf } from "./sums.ts";
 import { hasTag, isOneDay } from "./usage.ts";
 
 /** The name of the first filter that needs a scan; such searches must stay within one day. */
@@ -60,4 +60,23 @@ export async function searchPostings(query: PostingSearch, books: AskReports): P
         ? null
         : cursorOf(order.map((name) => (name === "account_id" ? String(last[name]) : Number(last[name])))),
   };
+}
+
+/** The charges of runs in their order. */
+export async function readRunPostings(
+  { accountId, runIds, cursor, limit }: RunPostingQuery,
+  { tables, dialect, ask }: AskReports,
+): Promise<PostingPage> {
+  const write = new StatementWriter(dialect);
+  const { run, has } = runOf("p.", dialect);
+  const [only = "", ...more] = runIds;
+  // Of a single run the index has the order too.
+  const which = more.length === 0 ? `= ${write.value(only)}` : `IN (${listed(runIds, write, dialect)})`;
+  const text = `SELECT p.* FROM ${tables.postings} p WHERE p.account_id = ${write.value(accountId)}
+    AND ${has} AND ${run} ${which} AND p.${tables.number} > ${write.value(Number(cursor ?? 0))}
+    ORDER BY p.${tables.number} LIMIT ${limit + 1}`;
+  const found = await ask(write.statement(text));
+  const page = found.slice(0, limit);
+  const rows = await inSlices(eachOf(page, wholePosting));
+  return { rows, next: found.length > limit ? String(page.at(-1)?.[tables.number]) : null };
 }

@@ -38,10 +38,11 @@ function spoilFile(file: string, statement: string): void {
 async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBooks> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-usage-"));
   const file = join(folder, "tollgate.db");
-  const target = sqliteBookTarget(openDatabase(file), manualClock(START_MS));
+  const database = openDatabase(file);
+  const target = sqliteBookTarget(database, manualClock(START_MS));
   await target.takePostings(postings);
   await target.finish();
-  await target.close();
+  database.close();
   const ledger = sqliteLedger(await openLedgerThread(file, manualClock(START_MS)));
   for (const id of SANDBOX_ACCOUNTS) await ledger.openAccount({ ...newAccount(id, 0), kind: "sandbox" });
   return {
