@@ -21,6 +21,7 @@ import { GatheredAnswer } from "./whole-stream.ts";
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long a complete answer may stay silent before its end mark or the end of its body; usage can still arrive in that time. */
 const END_MS_MAX = 5_000;
+const OPENING_BRACE = 0x7b;
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
@@ -61,6 +62,8 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
   #givesWay = false;
   readonly #exchange: Exchange;
   #body: AnswerBody | null = null;
+  /** The answer is labelled as events, and none of its bytes has come yet. */
+  #isLabelOnly = false;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
   /** What a whole answer said, parsed at first use and cached: leg, health and cost all need it. */
   #read: Reading | null = null;
@@ -139,6 +142,7 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
       this.#stream = new HeldBytes(this.#listener);
     } else {
       const framing = framingOf(type);
+      this.#isLabelOnly = framing === "sse";
       if (framing !== null && stream) this.#stream = new EventStream(lane, this.#listener, framing);
       else if (framing !== null && lane.gather !== undefined) {
         const gathered = new GatheredAnswer();
@@ -149,6 +153,7 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
   }
 
   data(chunk: Buffer): void {
+    if (this.#isLabelOnly) this.#checkLabel(chunk);
     if (this.#gathered !== null) this.#gatheredBytes += chunk.length;
     const fits = this.#gatheredBytes <= ANSWER_BYTES_MAX;
     if (fits && this.#stream !== null) return this.#readEvents(this.#stream, chunk);
@@ -178,6 +183,15 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
     const isOver = failure.kind === "provider_timeout" || (cut && this.#options.lane.endsWithBody !== true);
     if (isOver && this.#stream?.finished) return this.#stream.end();
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
+  }
+
+  /** Some vendors label whole JSON as events. No line of events begins with a brace. */
+  #checkLabel(chunk: Buffer): void {
+    const first = chunk.find((byte) => byte > 0x20);
+    if (first === undefined) return;
+    this.#isLabelOnly = false;
+    if (first !== OPENING_BRACE) return;
+    [this.#stream, this.#gathered, this.#body] = [null, null, new AnswerBody({})];
   }
 
   /** Nonzero once only the end mark is missing, which some vendors omit; content after a finish changes the number. */

@@ -100,6 +100,18 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
     }
   });
 
+  it("JSON with the content type of events is read, streamed and whole", async () => {
+    for (const stream of [true, false]) {
+      vendor.answers({
+        headers: { "content-type": "text/event-stream" },
+        body: Buffer.concat([Buffer.from("\n"), whole]),
+      });
+      const { status, said, reason, requestId } = await ask(gateway, account, { wire, dialect, stream });
+      expect([status, said, reason]).toEqual([200, "Hello", "stop"]);
+      expect(await charge(requestId)).toBe(5 * 1_000 + 2 * 2_000);
+    }
+  });
+
   it("media types are read in any case, with parameters", async () => {
     const type = `${speech.type.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())} ; Charset=UTF-8`;
     vendor.answers({ headers: { "content-type": type }, body: events });
