@@ -75,11 +75,11 @@ function callerOf(auth: AuthInfo | undefined): McpCaller {
 }
 
 /** The single message of a body. A batch would be many calls counted as one; the revisions since 2025-06-18 have none. */
-function messageIn(body: Buffer): { readonly message: unknown } | GatewayError {
+function messageIn(body: Buffer): unknown {
   const read = readJson(body);
   const wrong = "wrong" in read ? read.wrong : Array.isArray(read.json) ? "must be one message, not a batch" : null;
-  if (wrong === null) return { message: "json" in read ? read.json : null };
-  return new GatewayError("bad_request", { detail: `body: ${wrong}` });
+  if (wrong !== null) throw new GatewayError("bad_request", { detail: `body: ${wrong}` });
+  return "json" in read ? read.json : null;
 }
 
 function forbidden(what: string, said: string, mend: string): GatewayError {
@@ -128,7 +128,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     const sent = messageIn(request.body);
     handler ??= load();
     const { fetch } = await handler;
-    const message = isRecord(sent.message) ? sent.message : {};
+    const message = isRecord(sent) ? sent : {};
     const client = clientOf(call);
     options.cancels.take(client, message);
     const { signal, end } = options.cancels.begin(client, message, call.gone);
@@ -148,7 +148,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     };
     const url = `http://gateway${PATH}`;
     const asked = new Request(url, { method: "POST", headers, signal });
-    const response = await fetch(asked, { authInfo: authOf(inner), parsedBody: sent.message });
+    const response = await fetch(asked, { authInfo: authOf(inner), parsedBody: sent });
     if (message.method === "initialize") response.headers.set(SESSION, randomUUID());
     return answerOf(response, formOf(request.headers.get("accept")), end);
   }

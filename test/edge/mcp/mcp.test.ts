@@ -406,7 +406,9 @@ describe("the edge", () => {
   });
 
   it("says what is wrong with a body", async () => {
-    expect((await post("{")).status).toBe(400);
+    const broken = await post("{");
+    expect(broken.status).toBe(400);
+    expect(await broken.text()).toMatch(/"bad_request".*body: not valid JSON/);
     expect((await post("x".repeat(5 * 1024 * 1024))).status).toBe(413);
   });
 
@@ -455,7 +457,9 @@ describe("the edge", () => {
   });
 
   it("takes no batch: many calls would be counted as one", async () => {
-    expect((await post(` [${LIST},${LIST}]`)).status).toBe(400);
+    const refused = await post(` [${LIST},${LIST}]`);
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain("must be one message, not a batch");
   });
 
   it("looks at no more names than any body may have", async () => {
