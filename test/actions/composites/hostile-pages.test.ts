@@ -1,5 +1,6 @@
 // Pages designed to be slow to parse: the time is linear in their length, off the event loop, and does not delay other accounts.
-import { describe, expect, it } from "vitest";
+import { getEventListeners } from "node:events";
+import { describe, expect, it, vi } from "vitest";
 import { createExtractor, type PageReading } from "../../../src/actions/composites/pages/extractor.ts";
 import { type RobotRule, readRobots, robotsAsker } from "../../../src/actions/composites/pages/robots.ts";
 import { yieldOf } from "../../../src/actions/composites/pages/yield.ts";
@@ -170,6 +171,16 @@ describe("the threads that read pages", () => {
     expect(new Set(await Promise.all(left))).toEqual(new Set([null]));
     expect(await reading.page(QUICK_PAGE, ORDER, never)).toMatchObject({ content: "Open at nine." });
     await extractor.close();
+  });
+
+  it("hold nothing of a page that has been read", async () => {
+    const joined = vi.spyOn(AbortSignal, "any");
+    const leaves = new AbortController();
+    const page = await patient.of("eve").page(QUICK_PAGE, ORDER, leaves.signal);
+    expect(page).toMatchObject({ content: "Open at nine." });
+    const signals = [leaves.signal, ...joined.mock.results.map(({ value }) => value as AbortSignal)];
+    joined.mockRestore();
+    expect(signals.flatMap((signal) => getEventListeners(signal, "abort"))).toEqual([]);
   });
 
   it("have room for so much of one account's, and for another's beside it", async () => {

@@ -1,5 +1,4 @@
 // Reads untrusted pages off the event loop, in a few threads with bounds on memory and on time per page. Accounts take turns.
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { Places } from "../../../core/places.ts";
 import { tally } from "../../../core/tally.ts";
@@ -108,7 +107,11 @@ class Pool {
     }
     // A thread finishes its task even where the caller has left.
     const done = this.#run(task, isLong ? this.#msMax : this.#msMax / ORDINARY_PART).finally(leave);
-    return Promise.race([done, once(wanted, "abort").then(() => null)]);
+    const { promise: left, resolve } = Promise.withResolvers<null>();
+    const drop = () => resolve(null);
+    wanted.addEventListener("abort", drop, { once: true });
+    // A signal that is listened to is kept for as long as this pool.
+    return Promise.race([done, left]).finally(() => wanted.removeEventListener("abort", drop));
   }
 
   async close(): Promise<void> {
