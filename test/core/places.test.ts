@@ -24,3 +24,13 @@ it("an aborted wait takes no place", async () => {
   places.leave();
   expect(places.isIdle).toBe(true);
 });
+
+it("owners take turns, each with its own work in order", async () => {
+  const places = new Places(1);
+  const begun: string[] = [];
+  const work = ["a1", "a2", "a3", "b1", "c1"].map((name) =>
+    places.run(name.slice(0, 1), async () => void begun.push(name)),
+  );
+  await Promise.all(work);
+  expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3"]);
+});

@@ -1,17 +1,8 @@
 // Unpaid counts queued together with those that a call waits for, and one account's with all others': a flood blocked every call.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PromptOrder, PromptRead } from "../../src/models/chat/read-prompt.ts";
-import { createTokenCounter, FairTurns, PROMPTS_WAITING_MAX } from "../../src/models/chat/token-counter.ts";
+import { createTokenCounter, PROMPTS_WAITING_MAX } from "../../src/models/chat/token-counter.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-
-it("payers take turns, each with its own work in order", () => {
-  const turns = new FairTurns<string>();
-  for (const work of ["a1", "a2", "a3"]) turns.add("a", work);
-  turns.add("b", "b1");
-  turns.add("c", "c1");
-  expect(turns.waiting("a")).toBe(3);
-  expect(Array.from({ length: 6 }, () => turns.next())).toEqual(["a1", "b1", "c1", "a2", "a3", undefined]);
-});
 
 describe("the counter", () => {
   const counter = createTokenCounter(["secret"]);

@@ -1,37 +1,11 @@
 // Real token counts: where the cheap bound is not enough, where no usage was reported, and for callers who ask.
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Tokenizer } from "../../catalog/model-spec.ts";
+import { Places } from "../../core/places.ts";
+import { tally } from "../../core/tally.ts";
 import { THREAD_FLAGS } from "../../core/thread-flags.ts";
 import type { PromptOrder, PromptRead } from "./read-prompt.ts";
-
-export class FairTurns<Work> {
-  readonly #byPayer = new Map<string, Work[]>();
-
-  add(payer: string, work: Work): void {
-    const own = this.#byPayer.get(payer);
-    if (own === undefined) this.#byPayer.set(payer, [work]);
-    else own.push(work);
-  }
-
-  waiting(payer: string): number {
-    return this.#byPayer.get(payer)?.length ?? 0;
-  }
-
-  /** The next item of the payer who has waited longest for a turn; the payer's other items then go to the back of the queue. */
-  next(): Work | undefined {
-    const [first] = this.#byPayer;
-    if (first === undefined) return undefined;
-    const [payer, own] = first;
-    const work = own.shift();
-    this.#byPayer.delete(payer);
-    if (own.length > 0) this.#byPayer.set(payer, own);
-    return work;
-  }
-
-  clear(): void {
-    this.#byPayer.clear();
-  }
-}
 
 export interface TokenCounter {
   /** Tokens in the o200k encoding; very long texts are sampled. */
@@ -55,79 +29,57 @@ export type CountOrder =
 /** The thread's reply; `broke` is the reason of a failure. */
 export type CountAnswer = { readonly answer: number | PromptRead } | { readonly broke: string };
 
-interface Waiting {
-  readonly order: CountOrder;
-  resolve(answer: never): void;
-  reject(error: Error): void;
-}
-
 /** Clients count all parts of a prompt in parallel. */
 export const PROMPTS_WAITING_MAX = 64;
 
 /** The thread starts with the first count and ends with the process. `secrets` open sealed reasoning. */
 export function createTokenCounter(secrets: readonly string[] = []): TokenCounters {
-  const [paid, free] = [new FairTurns<Waiting>(), new FairTurns<Waiting>()];
+  const thread = new Places(1);
+  const [paid, free] = [new Places(1), new Places(1)];
+  /** The prompts that wait or are counted, by payer. */
+  const prompts = new Map<string, number>();
+  const closing = new AbortController();
   let worker: Worker | null = null;
-  let running: Waiting | null = null;
-  let freeIsNext = false;
-
-  function fail(error: Error): void {
-    worker = null;
-    const all = [running];
-    for (const turns of [paid, free]) for (let one = turns.next(); one !== undefined; one = turns.next()) all.push(one);
-    running = null;
-    for (const one of all) one?.reject(error);
-  }
 
   function started(): Worker {
-    if (worker !== null) return worker;
-    worker = new Worker(new URL("./token-worker.ts", import.meta.url), {
-      workerData: { secrets },
-      execArgv: [...THREAD_FLAGS],
+    const execArgv = [...THREAD_FLAGS];
+    const begun = new Worker(new URL("./token-worker.ts", import.meta.url), { workerData: { secrets }, execArgv });
+    begun.unref();
+    begun.once("error", () => {
+      worker = null;
     });
-    worker.unref();
-    worker.on("message", (said: CountAnswer) => {
-      const done = running;
-      running = null;
-      if ("broke" in said) done?.reject(new Error(said.broke));
-      else done?.resolve(said.answer as never);
-      turn();
-    });
-    worker.on("error", fail);
-    return worker;
+    return begun;
   }
 
-  function turn(): void {
-    if (running !== null) return;
-    const [first, second] = freeIsNext ? [free, paid] : [paid, free];
-    const next = first.next() ?? second.next();
-    freeIsNext = !freeIsNext;
-    if (next === undefined) return;
-    running = next;
-    started().postMessage(next.order);
+  async function answerTo(order: CountOrder): Promise<number | PromptRead> {
+    closing.signal.throwIfAborted();
+    worker ??= started();
+    worker.postMessage(order);
+    const [said]: CountAnswer[] = await once(worker, "message", { signal: closing.signal });
+    if (said === undefined || "broke" in said) throw new Error(said?.broke);
+    return said.answer;
   }
 
-  function ask<Answer>(turns: FairTurns<Waiting>, payer: string, order: CountOrder): Promise<Answer> {
-    return new Promise<Answer>((resolve, reject) => {
-      turns.add(payer, { order, resolve, reject });
-      turn();
-    });
-  }
+  const ask = <Answer extends number | PromptRead>(lane: Places, payer: string, order: CountOrder) =>
+    lane.run(payer, () => thread.run(lane === free ? "free" : "paid", () => answerTo(order) as Promise<Answer>));
 
   const of = (payer: string): TokenCounter => ({
-    count: (text) => (text === "" ? Promise.resolve(0) : ask(paid, payer, { text, tokenizer: null })),
-    countMax: (text, tokenizer) => (text === "" ? Promise.resolve(0) : ask(paid, payer, { text, tokenizer })),
+    count: async (text) => (text === "" ? 0 : ask<number>(paid, payer, { text, tokenizer: null })),
+    countMax: async (text, tokenizer) => (text === "" ? 0 : ask<number>(paid, payer, { text, tokenizer })),
   });
 
   return {
     ...of(""),
     of,
     prompt(order) {
-      return free.waiting(order.payer) >= PROMPTS_WAITING_MAX ? null : ask(free, order.payer, { prompt: order });
+      const { payer } = order;
+      if ((prompts.get(payer) ?? 0) > PROMPTS_WAITING_MAX) return null;
+      tally(prompts, payer, 1);
+      return ask<PromptRead>(free, payer, { prompt: order }).finally(() => tally(prompts, payer, -1));
     },
     async close() {
+      closing.abort(new Error("the token counter has closed"));
       await worker?.terminate();
-      fail(new Error("the token counter has closed"));
     },
   };
 }
