@@ -8,7 +8,7 @@ import { makeAddressesAbsolute } from "./page-addresses.ts";
 import { detailsOf, type PageDetails } from "./page-details.ts";
 import { bodyOf, charsOf, documentOf, tagsOf, textOf } from "./page-dom.ts";
 import { PageStyles } from "./page-styles.ts";
-import { elementOf, type PageElement } from "./page-tree.ts";
+import { elementOf, type PageElement, parsed } from "./page-tree.ts";
 import { isTeaser } from "./paywall-marks.ts";
 import { setApart } from "./set-apart.ts";
 import { removeUnseen } from "./unseen-text.ts";
@@ -49,7 +49,7 @@ function titleOf(document: PageElement): string | null {
 
 /** Whether a page has no text but navigation and the like, headings and loading messages. */
 function saysNothing(body: PageElement): boolean {
-  const copy = body.cloneNode();
+  const copy = parsed(body.innerHTML);
   for (const element of copy.querySelectorAll(`${AROUND},${HEADINGS},img`)) element.remove();
   return markdownOf(copy)
     .split("\n")

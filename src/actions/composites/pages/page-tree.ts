@@ -50,10 +50,6 @@ export class PageLeaf extends Linked {
   get textContent(): string {
     return this.data;
   }
-
-  cloneNode(): PageLeaf {
-    return new PageLeaf(this.nodeType === TEXT ? TEXT : COMMENT, this.data);
-  }
 }
 
 export class PageElement extends Linked {
@@ -191,25 +187,6 @@ export class PageElement extends Linked {
     for (let node = this.firstChild; node !== null; node = nextIn(this, node))
       if (node instanceof PageElement && matcher(node)) found.push(node);
     return found;
-  }
-
-  cloneNode(): PageElement {
-    const copy = new PageElement(this.localName, { ...this.#attributes }, this.nodeType);
-    let into = copy;
-    for (let node = this.firstChild; node !== null; ) {
-      const one =
-        node instanceof PageElement ? new PageElement(node.localName, { ...node.#attributes }) : node.cloneNode();
-      into.append(one);
-      if (one instanceof PageElement && node instanceof PageElement && node.firstChild !== null) {
-        [into, node] = [one, node.firstChild];
-        continue;
-      }
-      while (node !== this && node.nextSibling === null)
-        [node, into] = [node.parentNode ?? this, into.parentNode ?? copy];
-      if (node === this) break;
-      node = node.nextSibling;
-    }
-    return copy;
   }
 }
 
