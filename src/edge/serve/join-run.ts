@@ -141,7 +141,7 @@ function ofSession(naming: Naming, caller: Caller, { runs }: ServeDeps): Promise
   return runs.ofSession(caller, { id, budgetNano, label: session.slice(0, 100) });
 }
 
-/** Synchronous for a call without a run, and for a run that is cached. */
+/** Synchronous for a call without a run. */
 export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
   const { caller, endpoint, request } = call;
   if (!("plan" in endpoint)) return;
@@ -160,13 +160,10 @@ export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
     if (caller.runRequired === true) call.refuse(new GatewayError("run_required"));
     return;
   }
-  const found = named(call, caller, inBody, deps);
-  return found instanceof Promise
-    ? found.then((run) => join(call, caller, run, deps))
-    : join(call, caller, found, deps);
+  return named(call, caller, inBody, deps).then((run) => join(call, caller, run, deps));
 }
 
-function join(call: Call, caller: Caller, run: OpenRun, { runs }: ServeDeps): Promise<void> | void {
+async function join(call: Call, caller: Caller, run: OpenRun, { runs }: ServeDeps): Promise<void> {
   call.run = run;
   call.record.runId = run.id;
   call.requestHash = sampleHash(call.request.body);
@@ -174,13 +171,11 @@ function join(call: Call, caller: Caller, run: OpenRun, { runs }: ServeDeps): Pr
   call.audience = call.caller;
   const mark = run.noticeDue;
   if (mark === 0 || !canTell(call)) return;
-  return runs.notice(run, mark).then((isFirst) => {
-    if (isFirst) tellModel(call, run);
-  });
+  if (await runs.notice(run, mark)) tellModel(call, run);
 }
 
 /** The run that the request names; opens it where the request has its budget. */
-function named(call: Naming, caller: Caller, inBody: string | null, { runs }: ServeDeps): OpenRun | Promise<OpenRun> {
+async function named(call: Naming, caller: Caller, inBody: string | null, { runs }: ServeDeps): Promise<OpenRun> {
   const { headers } = call.request;
   const { accountId } = caller.payer;
   const { carriedRun: carried } = caller;
@@ -192,15 +187,10 @@ function named(call: Naming, caller: Caller, inBody: string | null, { runs }: Se
   if (inHeader !== undefined && carried !== undefined && inHeader !== carried && !isChild) call.refuse(disagree(NAME));
   if (inBody !== null && inBody !== id) call.refuse(disagree(`metadata.${FIELD}`));
   if (cents !== undefined && (carried === undefined || isChild))
-    return runs
-      .open(caller, { id, budgetNano: nanoFromCents(Number(cents)), parent: parent ?? null })
-      .then(({ run }) => run);
-  const found = runs.get(accountId, id);
-  const checked = (run: OpenRun): OpenRun => {
-    if (cents !== undefined) runs.checkSame(run.record, nanoFromCents(Number(cents)));
-    return parent === undefined || run.record.ancestors[0] === parent ? run : call.refuse(disagree(PARENT));
-  };
-  return found instanceof Promise ? found.then(checked) : checked(found);
+    return (await runs.open(caller, { id, budgetNano: nanoFromCents(Number(cents)), parent: parent ?? null })).run;
+  const run = await runs.get(accountId, id);
+  if (cents !== undefined) runs.checkSame(run.record, nanoFromCents(Number(cents)));
+  return parent === undefined || run.record.ancestors[0] === parent ? run : call.refuse(disagree(PARENT));
 }
 
 /** Throws where a line of a batch names a run: its batch is in one, or in none. */

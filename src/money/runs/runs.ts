@@ -168,17 +168,10 @@ export class Runs {
         .catch(this.#options.onBroken);
   }
 
-  /** The run for a new call; throws where it is unknown, has expired or was stopped. Synchronous for a cached run. */
-  get(accountId: string, id: string): OpenRun | Promise<OpenRun> {
-    const known = this.#known.get(`${accountId} ${id}`);
-    if (known !== undefined && known.untilMs > this.#options.clock.elapsedMs()) return this.#live(known.run);
-    return this.read(accountId, id).then((run) => {
-      if (run === null) throw noSuchRun(id);
-      return this.#live(run);
-    });
-  }
-
-  #live(run: OpenRun): OpenRun {
+  /** The run for a new call; throws where it is unknown, has expired or was stopped. */
+  async get(accountId: string, id: string): Promise<OpenRun> {
+    const run = await this.find(accountId, id);
+    if (run === null) throw noSuchRun(id);
     if (run.stoppedId !== null) throw runStopped(run.stoppedId);
     if (run.expiresAtMs <= this.#options.clock.epochMs()) throw noSuchRun(run.id);
     return run;
