@@ -48,10 +48,10 @@ interface Before {
   readonly video: { readonly video: StoredFile & { readonly seconds: number }; readonly storyboard: StoredFile } | null;
 }
 
-/** A refusal, which ends the job. Rethrows a failure of a store, after which the job goes on. */
+/** Why a file is not stored. Rethrows an outage after which the job goes on; on a full disk it would pay for the same scene until its end. */
 function refusal(thrown: unknown): GatewayError {
-  if (isOwnFault(thrown)) throw thrown;
-  return thrown as GatewayError;
+  if (thrown instanceof GatewayError && (thrown.code === "storage_unavailable" || !isOwnFault(thrown))) return thrown;
+  throw thrown;
 }
 
 export interface DemoDeps extends RowsDeps {
@@ -253,8 +253,13 @@ async function clear({ payer, progress, end }: EndedJob, files: Pick<Files, "del
   const made = (progress as Before | null)?.files ?? [];
   const { clip, video, storyboard } = (end.result ?? {}) as Readonly<Record<string, StoredFile | undefined>>;
   const given = new Set(end.status === "succeeded" ? [clip, video, storyboard].map((file) => file?.file_id) : []);
-  // The payer may have deleted one already.
-  for (const file of made) if (!given.has(file)) await files.delete(payer.id, file);
+  for (const file of made) {
+    if (given.has(file)) continue;
+    await files.delete(payer.id, file).catch((thrown: unknown) => {
+      // The payer, or an earlier try, has deleted it.
+      if (isOwnFault(thrown)) throw thrown;
+    });
+  }
 }
 
 const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
