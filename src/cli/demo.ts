@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parseArgs } from "node:util";
 import OpenAI from "openai";
+import { PLAY_NETWORK } from "../catalog/networks.ts";
 import { systemClock } from "../core/clock.ts";
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
-import { type Hex, hexOf } from "../money/wallet/hex.ts";
-import { addressOfKey, signatureOf } from "../money/wallet/keys.ts";
-import { authorizationDigest } from "../money/wallet/typed-data.ts";
+import { hexOf } from "../money/wallet/hex.ts";
+import { keySigner } from "../money/wallet/signer.ts";
+import { x402Bills } from "../money/wallet/x402-bills.ts";
 import { prepareEnvironment, readConfig } from "../platform/config.ts";
 
 const { values: flags } = parseArgs({
@@ -176,33 +177,6 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
   );
 }
 
-/** The parts of a payment challenge that a wallet needs. */
-interface Challenge {
-  readonly accepts: readonly {
-    readonly network: string;
-    readonly amount: string;
-    readonly asset: Hex;
-    readonly payTo: Hex;
-    readonly maxTimeoutSeconds: number;
-    readonly extra: { readonly name: string; readonly version: string };
-  }[];
-}
-
-const inHeader = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
-const fromHeader = (header: string | null) => JSON.parse(Buffer.from(header ?? "", "base64").toString("utf8"));
-
-/** Signs the payment of a challenge, as x402 clients do. */
-function signPayment({ accepts }: Challenge, key: Hex): string {
-  const [accepted] = accepts;
-  if (accepted === undefined) throw new Error("the challenge asks for nothing");
-  const { network, asset, extra, payTo: to, amount: value, maxTimeoutSeconds } = accepted;
-  const validBefore = String(Math.floor(systemClock.epochMs() / 1_000) + maxTimeoutSeconds);
-  const nonce = hexOf(randomBytes(32));
-  const authorization = { from: addressOfKey(key), to, value, validAfter: "0", validBefore, nonce };
-  const digest = authorizationDigest(authorization, { ...extra, chainId: Number(network.split(":")[1]), asset });
-  return inHeader({ x402Version: 2, accepted, payload: { signature: signatureOf(digest, key), authorization } });
-}
-
 /** A call without a key, paid by a new wallet on the sandbox's chain: x402 without real money. */
 async function payWithoutAccount(gateway: Gateway): Promise<void> {
   const path = "/api/run/brave/search";
@@ -214,22 +188,23 @@ async function payWithoutAccount(gateway: Gateway): Promise<void> {
     });
   say(`A caller without a key calls ${path}, with the header x-tollgate-sandbox: 1.`, "");
   const unpaid = await ask({});
-  const challenge = fromHeader(unpaid.headers.get("payment-required")) as Challenge;
-  const [asked] = challenge.accepts;
+  const [bill] = x402Bills({ headers: Object.fromEntries(unpaid.headers) }, PLAY_NETWORK).bills;
+  if (bill === undefined) throw new Error("the challenge asks for nothing that can be paid");
   say(`  unpaid     ${unpaid.status} ${((await unpaid.json()) as { error: string }).error}`);
-  say(`  challenge  ${asked?.amount} millionths of a dollar in ${asked?.extra.name}, on ${asked?.network}`);
-  const key = hexOf(randomBytes(32));
-  const payment = signPayment(challenge, key);
-  say(`  signed     by ${addressOfKey(key)}, a wallet that is new and has ten play dollars`);
-  const failed = await ask({ "payment-signature": payment, "x-tollgate-sandbox-fault": "503" });
+  say(`  challenge  ${bill.units} millionths of a dollar in ${PLAY_NETWORK.domain.name}, on ${bill.network}`);
+  const signer = keySigner(hexOf(randomBytes(32)));
+  const ready = bill.ready(signer.address, systemClock.epochMs());
+  const payment = ready.headers(await signer.sign(ready.signing));
+  say(`  signed     by ${signer.address}, a wallet that is new and has ten play dollars`);
+  const failed = await ask({ ...payment, "x-tollgate-sandbox-fault": "503" });
   say(`  failed     ${failed.status}: the vendor is down, so nothing was paid and the signature is still good`);
-  const paid = await ask({ "payment-signature": payment });
+  const paid = await ask(payment);
   const { data, charged_cents, transaction_id } = (await paid.json()) as Record<string, unknown>;
   if (!paid.ok) throw new Error(`the paid call was answered ${paid.status}`);
   say(`  answered   ${paid.status}  ${centsText(Number(charged_cents))}  ${transaction_id}`);
   say(`             ${JSON.stringify(data).slice(0, 100)}...`);
-  say(`  receipt    ${JSON.stringify(fromHeader(paid.headers.get("payment-response")))}`);
-  const again = await ask({ "payment-signature": payment });
+  say(`  receipt    ${Buffer.from(paid.headers.get("payment-response") ?? "", "base64")}`);
+  const again = await ask(payment);
   say(`  again      ${again.status}: the same payment gets the same answer, and moves nothing`, "");
   say("With real money it works the same, without that header: see docs/guides/payments.md.");
   if (!flags.keep) return;

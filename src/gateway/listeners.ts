@@ -13,7 +13,7 @@ import { certificateEndpoints } from "../edge/web/console/certificates.ts";
 import { withLog } from "../edge/web/console/operator-log.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
 import { type AdminParts, adminEndpoints } from "../money/accounts/admin-endpoints.ts";
-import { adminProviderKeyEndpoints } from "../money/accounts/provider-key-endpoints.ts";
+import { adminProviderKeyEndpoints } from "../money/accounts/shared-endpoints.ts";
 import { adminEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
 import { adminRunEndpoints } from "../money/runs/run-endpoints.ts";

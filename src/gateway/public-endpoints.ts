@@ -17,7 +17,7 @@ import { messagesErrors } from "../models/formats/messages/errors.ts";
 import { at } from "../models/formats/paths.ts";
 import { accountEndpoints } from "../money/accounts/account-endpoints.ts";
 import { healthEndpoint } from "../money/accounts/admin-endpoints.ts";
-import { ownProviderKeyEndpoints } from "../money/accounts/provider-key-endpoints.ts";
+import { ownProviderKeyEndpoints } from "../money/accounts/shared-endpoints.ts";
 import { signupEndpoint } from "../money/accounts/signup.ts";
 import { spendEndpoints } from "../money/accounts/spend-endpoints.ts";
 import { ownEventEndpoints } from "../money/events/event-endpoints.ts";

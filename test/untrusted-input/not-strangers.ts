@@ -27,7 +27,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/edge/oauth/identities.ts": OWN,
   "src/actions/composites/pages/page-selectors.ts": "reads the selectors of our own code, each once",
   "src/edge/oauth/openid-way.ts": OWN,
-  "src/cli/demo.ts": "reads what a gateway of its own answers",
   "src/money/accounts/rules.ts": OWN,
   "src/edge/serve/cached-answers.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",

@@ -2,14 +2,13 @@
 import type { Call, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findTransaction } from "./find-transaction.ts";
-import { ownKeyEndpoints } from "./key-endpoints.ts";
 import { keyPageSchema, listKeys } from "./list-pages.ts";
 import { named } from "./names.ts";
 import { type AccountParts, endpoint, missing } from "./own-endpoint.ts";
 import { readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
-import { ownRuleEndpoints } from "./rule-endpoints.ts";
 import { rulesOf } from "./rules.ts";
+import { ownSharedEndpoints } from "./shared-endpoints.ts";
 import { failedCall, ownReports, ownTransactions } from "./usage-endpoints.ts";
 import { whyAnswer, whySchema } from "./why.ts";
 
@@ -68,5 +67,5 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
 
 /** The endpoints below `/api/v1` that an account's keys can call. */
 export function accountEndpoints(parts: AccountParts): EndpointSpec[] {
-  return [...readingEndpoints(parts), ...ownKeyEndpoints(parts), ...ownRuleEndpoints(parts)];
+  return [...readingEndpoints(parts), ...ownSharedEndpoints(parts)];
 }

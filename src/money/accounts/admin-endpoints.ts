@@ -7,13 +7,12 @@ import { usdText } from "../../core/money.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
-import { adminKeyEndpoints } from "./key-endpoints.ts";
 import { named } from "./names.ts";
 import { missing } from "./own-endpoint.ts";
 import { readBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
-import { adminRuleEndpoints } from "./rule-endpoints.ts";
 import { mintId } from "./secrets.ts";
+import { adminSharedEndpoints } from "./shared-endpoints.ts";
 import { anyTransactions, anyUsage, failedCall } from "./usage-endpoints.ts";
 
 const refundSchema = z.strictObject({ reason: z.string().min(1, "must not be empty").max(500) });
@@ -135,8 +134,7 @@ function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpe
 export function adminEndpoints(parts: AdminParts): EndpointSpec[] {
   return [
     ...adminAccountEndpoints(parts),
-    ...adminKeyEndpoints(parts),
-    ...adminRuleEndpoints(parts),
+    ...adminSharedEndpoints(parts),
     ...ledgerEndpoints(parts),
     ...watchEndpoints(parts),
   ];

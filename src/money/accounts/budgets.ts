@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { CeilingPeriod, KeyRow } from "../../core/account-rows.ts";
 import { add, centsDown, centsUp, nanoFromCents, percentOf } from "../../core/money.ts";
-import type { Books } from "./books.ts";
+import type { KeyParts } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
 import { ceilingOf, ceilingRow, ceilingSchema, centsField, tagField } from "./rule-fields.ts";
 import {
@@ -13,7 +13,6 @@ import {
   groupScope,
   keyRule,
   keyScope,
-  type RuleRecords,
   rulesOf,
   tagScope,
 } from "./rules.ts";
@@ -42,10 +41,7 @@ export const ownBudgetsSchema = z.strictObject({
 });
 export const anyBudgetsSchema = ownBudgetsSchema.extend({ account: ceilingSchema.nullish() });
 
-export interface BudgetParts {
-  readonly books: Books;
-  readonly rules: RuleRecords;
-}
+type BudgetParts = Pick<KeyParts, "books" | "rules">;
 
 interface Bounded {
   readonly of: "account" | "group" | "key" | "tag";

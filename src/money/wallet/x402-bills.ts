@@ -67,8 +67,8 @@ function billOf(asked: Accepted, network: Network, told: z.infer<typeof required
 }
 
 /** Reads the bills of a 402 in this protocol. */
-export function x402Bills(wanted: PaymentWanted, network: Network): Bills {
-  const header = wanted.headers["payment-required"];
+export function x402Bills({ headers }: Pick<PaymentWanted, "headers">, network: Network): Bills {
+  const header = headers["payment-required"];
   if (typeof header !== "string") return { bills: [], faults: [] };
   const told = required.safeParse(jsonIn(header));
   if (!told.success) return { bills: [], faults: ["asks in a form that is not understood (PAYMENT-REQUIRED)"] };

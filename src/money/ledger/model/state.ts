@@ -126,6 +126,16 @@ export function storedScope(accountId: string, scope: string): string {
   return scope.startsWith("key:") ? scope : `${broughtScopes(accountId)}${scope}`;
 }
 
+/** A scope's sums on a day, which begin at nothing. */
+export function dayIn(of: ScopeState, day: number): DayState {
+  let state = of.days.get(day);
+  if (state === undefined) {
+    state = { of, day, spent: 0, held: 0, absorbed: 0, lastPosting: null };
+    of.days.set(day, state);
+  }
+  return state;
+}
+
 /** A scope's sums over the period that contains `day`. */
 export function periodSum(scope: ScopeState, period: WindowPeriod, day: number, end: number) {
   let spent = 0;

@@ -2,10 +2,9 @@
 import { hash } from "node:crypto";
 import type { PostingPage, PostingQuery, PostingRow } from "../../../core/account-rows.ts";
 import { nano } from "../../../core/money.ts";
-import type { TokenUsage } from "../../../core/route.ts";
 import type { RunPostingQuery } from "../../../core/usage-rows.ts";
 import { type Archive, listedPosting, type NumberedPosting, shownPosting } from "../archive/archive.ts";
-import type { ReserveRequest } from "../model/ledger.ts";
+import { POSTING_FIELDS } from "../model/fields.ts";
 import { type PackedLeg, unpackLegs } from "../model/legs.ts";
 import { runIn } from "../model/window-list.ts";
 import { holdLines, postingLines, postingText } from "./lines.ts";
@@ -13,24 +12,6 @@ import { accountBase, callKey } from "./rows.ts";
 import type { LedgerLink } from "./script.ts";
 
 const READ_AT_ONCE = 500;
-
-interface HoldMeta extends Pick<ReserveRequest, "parentId" | "requestId" | "operation" | "asked"> {
-  readonly windows?: string;
-}
-
-/** A posting's detail: for a charge, what was served; for a credit, its reason. */
-interface PostDetail {
-  readonly upstreamNano?: number;
-  readonly provider?: string | null;
-  readonly served?: string | null;
-  readonly usage?: TokenUsage | null;
-  readonly estimated?: boolean;
-  readonly priceVersion?: string | null;
-  readonly legs?: readonly PackedLeg[];
-  readonly tags?: readonly string[];
-  readonly reference?: string;
-  readonly reason?: string;
-}
 
 /** Where a live hold is counted. */
 export interface HoldRow {
@@ -51,47 +32,48 @@ export function holdRow(text: string | null): HoldRow | null {
     keyId: lines.key,
     day: lines.day,
     inference: lines.inference === "1",
-    windows: (JSON.parse(lines.meta) as HoldMeta).windows ?? "",
+    windows: (JSON.parse(lines.meta) as { readonly windows?: string }).windows ?? "",
     slots: lines.slots.split("\t").filter((scope) => scope !== ""),
   };
 }
+
+const nanoIn = (value: unknown) => nano(Number(value ?? 0));
+/** The fields that are not the stored text itself; absent values are null. */
+const READ: { readonly [Field in keyof NumberedPosting]?: (value: unknown) => unknown } = {
+  createdAtMs: Number,
+  day: (value) => (value === null ? null : Number(value)),
+  inference: (value) => value === "1",
+  amountNano: nanoIn,
+  chargedCents: Number,
+  upstreamNano: nanoIn,
+  absorbedNano: nanoIn,
+  estimated: (value) => value ?? false,
+  reference: (value) => value || null,
+  tags: (value) => value ?? [],
+  legs: (value) => unpackLegs(value as readonly PackedLeg[] | null),
+  number: Number,
+};
+const PLACES = Object.entries(POSTING_FIELDS).flatMap(([field, { redis }]) => {
+  if (redis === null || redis === "the key's name") return [];
+  const [part = "", name = ""] = redis.split(".");
+  return [{ field: field as keyof NumberedPosting, part, name }];
+});
 
 /** Null where the text is not a posting, or only the archive has more than its amounts. */
 export function postingRow(accountId: string, transactionId: string, text: string | null): NumberedPosting | null {
   const lines = postingLines(text);
   if (lines === null || lines.at === "") return null;
-  const meta = lines.meta === "" ? null : (JSON.parse(lines.meta) as HoldMeta);
-  const detail = JSON.parse(lines.detail || "{}") as PostDetail;
-  return {
-    transactionId,
-    kind: lines.kind as PostingRow["kind"],
-    accountId,
-    keyId: lines.key || null,
-    parentId: meta?.parentId ?? null,
-    requestId: meta?.requestId ?? null,
-    createdAtMs: Number(lines.at),
-    operation: meta?.operation ?? null,
-    asked: meta?.asked ?? null,
-    served: detail.served ?? null,
-    provider: detail.provider ?? null,
-    amountNano: nano(Number(lines.amount)),
-    chargedCents: Number(lines.cents),
-    upstreamNano: nano(detail.upstreamNano ?? 0),
-    absorbedNano: nano(Number(lines.absorbed)),
-    absorbReason: lines.absorb_reason || null,
-    usage: detail.usage ?? null,
-    estimated: detail.estimated ?? false,
-    priceVersion: detail.priceVersion ?? null,
-    reference: detail.reference || null,
-    reason: detail.reason || lines.reason || null,
-    ...runIn(lines.windows),
-    legs: unpackLegs(detail.legs),
-    tags: detail.tags ?? [],
-    number: Number(lines.seq),
-    day: lines.day === "" ? null : Number(lines.day),
-    inference: lines.inference === "1",
-    windows: lines.windows || null,
+  const json: Readonly<Record<string, Record<string, unknown>>> = {
+    meta: JSON.parse(lines.meta || "{}"),
+    detail: JSON.parse(lines.detail || "{}"),
   };
+  const posting: Record<string, unknown> = {};
+  for (const { field, part, name } of PLACES) {
+    const value = name === "" ? lines[part as keyof typeof lines] || null : (json[part]?.[name] ?? null);
+    posting[field] = READ[field] === undefined ? value : READ[field](value);
+  }
+  const reason = json.detail?.reason || posting.reason;
+  return { ...posting, reason, ...runIn(lines.windows), accountId, transactionId } as unknown as NumberedPosting;
 }
 
 export function creditDetail(reference: string, reason: string): string {

@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   type AccountState,
   type DayState,
+  dayIn,
   type KeyState,
   type LiveHold,
   type ScopeState,
@@ -172,13 +173,7 @@ export class AccountTables {
 
   day(account: AccountState, name: string, onDay: number): DayState {
     const day = countingDay(name, onDay);
-    const of = this.scope(account, name, day);
-    let state = of.days.get(day);
-    if (state === undefined) {
-      state = { of, day, spent: 0, held: 0, absorbed: 0, lastPosting: null };
-      of.days.set(day, state);
-    }
-    return state;
+    return dayIn(this.scope(account, name, day), day);
   }
 
   /** The number of the last posting counted in a scope. */

@@ -3,6 +3,7 @@ import {
   type AccountState,
   type CountedHold,
   type DayState,
+  dayIn,
   INFERENCE_SCOPE,
   type KeyState,
   keyScope,
@@ -119,13 +120,6 @@ export class LoadedAccount {
   /** The scope's sums on a day; null: the scope is not loaded. */
   day(name: string, onDay: number): DayState | null {
     const of = this.account.scopes.get(name);
-    if (of === undefined) return null;
-    const day = countingDay(name, onDay);
-    let state = of.days.get(day);
-    if (state === undefined) {
-      state = { of, day, spent: 0, held: 0, absorbed: 0, lastPosting: null };
-      of.days.set(day, state);
-    }
-    return state;
+    return of === undefined ? null : dayIn(of, countingDay(name, onDay));
   }
 }
