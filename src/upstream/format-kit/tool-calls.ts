@@ -50,6 +50,8 @@ export class ToolCalls {
   readonly #out: Pick<EventOut, "fail">;
   readonly #open = new Map<unknown, OpenCall>();
   #last: OpenCall | null = null;
+  /** The call of the latest piece. */
+  #current: OpenCall | null = null;
   #count = 0;
   #kept = 0;
 
@@ -69,9 +71,15 @@ export class ToolCalls {
     return this.#open.has(key);
   }
 
+  /** Whether the call of the latest piece has an id. If so, pieces that differ from that one only in their text belong to it too. */
+  get isIdentified(): boolean {
+    return wordOf(this.#current?.id) !== "";
+  }
+
   /** `isNamed`: this vendor never splits names. */
   read(piece: CallPiece, isNamed = false): readonly NeutralEvent[] {
     const call = this.#find(piece);
+    this.#current = call;
     if (wordOf(call.id) === "") call.id = piece.id;
     // Some vendors send an empty object first and the arguments in later fragments.
     const isEmpty = isRecord(piece.arguments) && Object.keys(piece.arguments).length === 0;

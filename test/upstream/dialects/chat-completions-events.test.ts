@@ -40,6 +40,7 @@ const delta = (index: number, said: object, finish: string | null = null) => ({
   choices: [{ index, delta: said, finish_reason: finish }],
 });
 const text = fc.string({ unit: "binary", maxLength: 6 });
+const json = fc.constantFrom("{", "}", "{}");
 const index = fc.constantFrom(0, 0, 0, 1);
 const call = (said: object) => ({ tool_calls: [{ index: 0, ...said }] });
 const chunk = fc.oneof(
@@ -50,6 +51,11 @@ const chunk = fc.oneof(
   fc
     .tuple(index, text)
     .map(([at, said]) => delta(at, call({ id: "call_1", function: { name: "f", arguments: said } }))),
+  // Some vendors give every call the same index, or no id.
+  fc
+    .tuple(index, text)
+    .map(([at, said]) => delta(at, call({ id: "call_2", function: { name: "g", arguments: said } }))),
+  fc.tuple(index, json).map(([at, said]) => delta(at, call({ function: { name: "h", arguments: said } }))),
   fc.tuple(index, text).map(([at, said]) => delta(at, call({ function: { arguments: said } }))),
   fc.tuple(index, text).map(([at, content]) => delta(at, { content }, "stop")),
   fc.constant({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }),
@@ -75,4 +81,20 @@ test("what a choice says after its finish is told, however alike", () => {
     typeof event === "string" ? event : event.kind,
   );
   expect(kinds).toEqual(["begin", "text", "text", "text", "finish", "text"]);
+});
+
+test("the arguments of a second call under the index of the first are its own", () => {
+  const begin = (id: string) => delta(0, call({ id, function: { name: "f", arguments: "" } }));
+  const fragment = (said: string) => delta(0, call({ function: { arguments: said } }));
+  const first = [begin("call_1"), fragment('{"a":'), fragment("1}")];
+  const heard = told([...first, begin("call_2"), fragment('{"b":'), fragment("2}"), delta(0, {}, "tool_calls")], false);
+  const args = heard.flatMap((event) =>
+    typeof event === "object" && event.kind === "tool-arguments" ? [[event.at, event.text]] : [],
+  );
+  expect(args).toEqual([
+    [0, '{"a":'],
+    [0, "1}"],
+    [1, '{"b":'],
+    [1, "2}"],
+  ]);
 });

@@ -51,6 +51,8 @@ class ChatCompletionsEvents implements AnswerReader {
   /** The number of neutral events from the current one, and the last of them. */
   #told = 0;
   #last: NeutralEvent | null = null;
+  /** Events that look like the current one belong to the same call; always true for an event without calls. */
+  #isSameCall = true;
 
   constructor(context: ChatContext, out: EventOut) {
     this.#context = context;
@@ -66,8 +68,9 @@ class ChatCompletionsEvents implements AnswerReader {
       return true;
     }
     this.#told = 0;
+    this.#isSameCall = true;
     const isRead = this.#parsed(bytes, start, end);
-    if (this.#told === 1 && isDelta(this.#last)) this.#learn(bytes.subarray(start, end), this.#last);
+    if (this.#told === 1 && this.#isSameCall && isDelta(this.#last)) this.#learn(bytes.subarray(start, end), this.#last);
     return isRead;
   }
 
@@ -161,7 +164,10 @@ class ChatCompletionsEvents implements AnswerReader {
     }
     for (const call of listOf(delta.tool_calls).filter(isRecord)) {
       this.#bore = true;
+      // Some vendors give every call the same index, so a known shape may belong to the call before.
+      this.#shape = null;
       for (const told of choice.calls.read(pieceOf(call))) this.#tell(told);
+      this.#isSameCall &&= choice.calls.isIdentified;
     }
   }
 
