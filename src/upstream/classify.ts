@@ -9,8 +9,16 @@ function seconds(text: string): number | null {
   return /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
 }
 
+/** The longest wait that vendors ask for, until a daily quota is renewed. A key of ours rests this long at most. */
+const WAIT_MS_MAX = 86_400_000;
+
 /** Reads `Retry-After` (RFC 9110, 10.2.3) or `retry-after-ms`, in milliseconds from `nowMs`; null if neither is readable. */
 export function retryAfterMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
+  const ms = askedMs(headers, nowMs);
+  return ms === null ? null : Math.min(ms, WAIT_MS_MAX);
+}
+
+function askedMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = headers["retry-after-ms"];
   if (typeof ms === "string" && seconds(ms) !== null) return Number(ms);
   const after = headers["retry-after"];
@@ -124,10 +132,11 @@ function kindOf(status: number, error: VendorError): FailureKind {
 
 /** Classifies a vendor's error. `status` is 200 (or 0) for an error inside a good answer or a stream. */
 export function classify(status: number, error: VendorError, retryAfterMs: number | null): AttemptFailure {
+  const askedMs = retryAfterMs ?? error.retryAfterMs ?? null;
   return {
     kind: kindOf(status, error),
     status,
     message: error.message,
-    retryAfterMs: retryAfterMs ?? error.retryAfterMs ?? null,
+    retryAfterMs: askedMs === null ? null : Math.min(askedMs, WAIT_MS_MAX),
   };
 }

@@ -57,7 +57,8 @@ function failsTooOften(state: State): boolean {
 function restFor(state: State, failure: AttemptFailure): number {
   const atOnce = AT_ONCE_MS[failure.kind];
   if (atOnce !== undefined) return atOnce;
-  if (failure.retryAfterMs !== null) return Math.min(failure.retryAfterMs, RETRY_AFTER_MS_MAX);
+  // A vendor that says `Retry-After: 0` asks for no rest.
+  if (failure.retryAfterMs) return Math.min(failure.retryAfterMs, RETRY_AFTER_MS_MAX);
   return failsTooOften(state) ? Math.min(REST_MS * 2 ** state.rests, REST_MS_MAX) : 0;
 }
 

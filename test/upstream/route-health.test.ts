@@ -56,6 +56,12 @@ describe("route health", () => {
     expect(order()).toEqual(["a", "b"]);
   });
 
+  it("rests a route that fails again and again, however short a wait its vendor asks for", () => {
+    const { health, order } = setUp();
+    for (let n = 0; n < 3; n++) health.bad(a, failure("provider_overloaded", 0));
+    expect(order()).toEqual(["b", "a"]);
+  });
+
   it("keeps what callers' own keys do apart: it drives out nothing of the operator's, is bounded, and is told to no other process", () => {
     const { health } = setUp();
     for (let n = 0; n < 2; n++) health.bad(a, failure("provider_server_error"));
@@ -166,6 +172,8 @@ describe("Retry-After", () => {
     expect(retryAfterMs({ "retry-after": "Thu, 01 Jan 1970 00:01:00 GMT" }, 10_000)).toBe(50_000);
     expect(retryAfterMs({ "retry-after": "soon" }, 0)).toBe(null);
     expect(retryAfterMs({}, 0)).toBe(null);
+    expect(retryAfterMs({ "retry-after": "9".repeat(400) }, 0)).toBe(86_400_000);
+    expect(retryAfterMs({ "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" }, 0)).toBe(86_400_000);
   });
 });
 

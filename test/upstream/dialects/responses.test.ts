@@ -54,3 +54,28 @@ it("counts what it passes on of a stream however its vendor spaces JSON: who lea
   }
   expect(held.reading().delivered.text).toBe("two wordstwo words");
 });
+
+it("passes on each thought as its own, also where the vendor gives them no ids", () => {
+  const sent: string[] = [];
+  const held = new HeldStream({
+    content: (bytes) => sent.push(Buffer.from(bytes).toString()),
+    done: (final) => sent.push(final.kind === "stream" ? Buffer.from(final.tail).toString() : ""),
+    failed() {},
+  });
+  const reader = responsesPassing.reader(STREAMED, held);
+  const thoughts = ["first", "second"].map((text) => ({
+    type: "reasoning",
+    summary: [{ type: "summary_text", text }],
+  }));
+  const message = { type: "message", content: [{ type: "output_text", text: "Hi" }] };
+  const events = [
+    ...thoughts.map((item, output_index) => ({ type: "response.output_item.done", output_index, item })),
+    { type: "response.completed", response: { status: "completed", output: [...thoughts, message] } },
+  ];
+  for (const one of events) {
+    const bytes = Buffer.from(JSON.stringify(one));
+    reader.event(bytes, 0, bytes.length, null);
+  }
+  const last = JSON.parse(sent.join("").split("data: ").at(-1) ?? "");
+  expect(last.response.output).toEqual([...thoughts, message]);
+});

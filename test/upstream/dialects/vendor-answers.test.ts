@@ -123,6 +123,10 @@ it("a quota error of generate-content says how long to wait; a header counts mor
   const told = generateContent.error({ error });
   expect(classify(429, told, null).retryAfterMs).toBe(34_070);
   expect(classify(429, told, 1000).retryAfterMs).toBe(1000);
+  const endless = generateContent.error({
+    error: { ...error, details: [{ ...retry, retryDelay: `${"9".repeat(400)}s` }] },
+  });
+  expect(classify(429, endless, null).retryAfterMs).toBe(86_400_000);
 });
 
 it.each([-5, 1.5, "12", Number.NaN, null, undefined, {}])(

@@ -194,7 +194,7 @@ class PassingReader implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: BytesOut;
   readonly #passed: PassedAnswer | undefined;
-  /** Finished thoughts as sent to the caller. */
+  /** Finished thoughts as sent to the caller, by id. */
   readonly #thoughts = new Map<string, unknown>();
   #bore = false;
   #over = false;
@@ -273,8 +273,9 @@ class PassingReader implements StreamReader {
   }
 
   #sealed(item: unknown): unknown {
-    if (!isRecord(item) || item.type !== "reasoning") return sealedItem(item, this.#context);
-    const id = stringOf(item.id) ?? "";
+    const id = isRecord(item) && item.type === "reasoning" ? (stringOf(item.id) ?? "") : "";
+    // Without an id, thoughts cannot be told apart.
+    if (id === "") return sealedItem(item, this.#context);
     const told = this.#thoughts.get(id) ?? sealedItem(item, this.#context);
     if (this.#thoughts.size < THOUGHTS_MAX) this.#thoughts.set(id, told);
     return told;
