@@ -74,6 +74,9 @@ export function takenBy({ spec }: Offer, outputTokensMax: number): number {
   return Math.min(outputTokensMax, spec.outputTokensMax ?? outputTokensMax);
 }
 
+const NOT_TAKEN = "content of this kind is not taken";
+
+/** For each offer of the model its candidate, or why it cannot serve the call. */
 function candidatesOf(
   model: SoldModel,
   firstTokenMsMax: number,
@@ -89,7 +92,10 @@ function candidatesOf(
   const answers = read.answers({ id: call.id, createdS: call.createdS, model: model.slug });
   const made: (ModelCandidate | string)[] = [];
   for (const offer of model.offers) {
-    if (partTokensMax(read.shape, offer.spec.parts ?? NO_PARTS, offer.spec.contextTokens) === null) continue;
+    if (partTokensMax(read.shape, offer.spec.parts ?? NO_PARTS, offer.spec.contextTokens) === null) {
+      made.push(NOT_TAKEN);
+      continue;
+    }
     const candidate = upstream.chatCandidate(offer, {
       asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked,
       answers,
@@ -112,14 +118,10 @@ function candidatesOf(
 
 /** The routes of a model that cannot serve the call, with reasons. */
 function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)[]): readonly Unfit[] {
-  const reasons = made.filter((one) => typeof one === "string");
-  const fit = new Set(made.flatMap((one) => (typeof one === "string" ? [] : [one.offer])));
-  return offers
-    .filter((offer) => !fit.has(offer))
-    .map(({ adapter, upstreamModel }) => {
-      const reason = reasons.shift() ?? "content of this kind is not taken";
-      return { provider: adapter.id, model: upstreamModel, reason };
-    });
+  return offers.flatMap(({ adapter, upstreamModel }, at) => {
+    const reason = made[at];
+    return typeof reason === "string" ? [{ provider: adapter.id, model: upstreamModel, reason }] : [];
+  });
 }
 
 /** Without the reasons. `filter` reserves room for seventeen elements, and nearly every call keeps a single one while it runs. */
@@ -138,7 +140,8 @@ function fitModel({ model, firstTokenMsMax, place }: Wanted, call: FittedCall): 
   call.unfit?.push(...unfitOf(model, made));
   const candidates = fitOf(made);
   if (candidates.length === 0) {
-    const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
+    const reasons = made.filter((one) => typeof one === "string");
+    const reason = reasons.find((one) => one !== NOT_TAKEN) ?? NOT_TAKEN;
     return `${model.slug} cannot be asked for this: ${reason}`;
   }
   const unsifted = read.dropped.length > 0 && model.offers.some((offer) => takesUnsifted(offer, read));
