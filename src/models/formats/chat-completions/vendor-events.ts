@@ -70,7 +70,8 @@ class ChatCompletionsEvents implements AnswerReader {
     this.#told = 0;
     this.#isSameCall = true;
     const isRead = this.#parsed(bytes, start, end);
-    if (this.#told === 1 && this.#isSameCall && isDelta(this.#last)) this.#learn(bytes.subarray(start, end), this.#last);
+    if (this.#told === 1 && this.#isSameCall && isDelta(this.#last))
+      this.#learn(bytes.subarray(start, end), this.#last);
     return isRead;
   }
 
