@@ -181,7 +181,7 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
     const cut = failure.kind === "provider_connection_failed" && this.#status !== 0;
     // In a lane where only the end of the body marks the end, a cut body may lack anything.
     const isOver = failure.kind === "provider_timeout" || (cut && this.#options.lane.endsWithBody !== true);
-    if (isOver && this.#stream?.finished) return this.#stream.end();
+    if (isOver && this.#stream?.finished) return this.end();
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
   }
 

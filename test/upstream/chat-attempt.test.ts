@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import type { Dispatcher } from "undici";
 import { expect, it } from "vitest";
 import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
@@ -10,8 +11,11 @@ import type { Attempt, AttemptFailure } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
+import { openChatAttempt } from "../../src/upstream/chat-attempt.ts";
+import type { Lane } from "../../src/upstream/lane.ts";
 import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
+import { malformed } from "../../src/upstream/vendor-failure.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor } from "../support/vendor-server.ts";
 
@@ -148,4 +152,46 @@ it.each([
     await upstream.close();
     await vendor.close();
   }
+});
+
+it("an exception at the last words of a stream that was cut is a failure, not an exception", () => {
+  const failures: string[] = [];
+  const lane: Lane = {
+    request: () => ({ path: "/", body: {} }),
+    answer: () => malformed(""),
+    error: () => ({ words: [], message: "" }),
+    reader: (out) => ({
+      event(bytes, start, end) {
+        if (bytes.toString("utf8", start, end) !== "good") throw new Error("cannot be read");
+        out.choice(0, true);
+        out.raw(Buffer.from("x"), "content");
+        return true;
+      },
+    }),
+  };
+  const controller = { aborted: false, paused: false, reason: null, pause() {}, resume() {}, abort() {} };
+  let cut = () => {};
+  const dispatcher: Pick<Dispatcher, "dispatch"> = {
+    dispatch(_, handler) {
+      handler.onRequestStart?.(controller, {});
+      handler.onResponseStart?.(controller, 200, { "content-type": "text/event-stream" });
+      cut = () => {
+        handler.onResponseData?.(controller, Buffer.from("data: good\n\ndata: bad"));
+        handler.onResponseError?.(controller, new Error("reset"));
+      };
+      return true;
+    },
+  };
+  const times = { firstTokenMsMax: 1_000, gapMsMax: 1_000 };
+  const options = {
+    lane,
+    stream: true,
+    dispatcher,
+    clock: systemClock,
+    onFailure: (failure: AttemptFailure) => failure,
+  };
+  const sink = { content() {}, done() {}, failed: ({ kind }: AttemptFailure) => failures.push(kind) };
+  openChatAttempt({ ...options, ...times }, { origin: "http://127.0.0.1", path: "/", headers: {}, body: "{}" }, sink);
+  cut();
+  expect(failures).toEqual(["provider_malformed"]);
 });

@@ -38,9 +38,11 @@ const account = await gateway.account({ kind: "personal", creditCents: 10_000 })
 
 /** Makes the vendor answer with these texts in turn. */
 function says(texts: readonly string[], finish_reason = "stop") {
+  // Some servers put empty fields into every message.
+  const empty = { refusal: null, tool_calls: [] };
   const [first, ...more] = texts.map((content) => ({
     body: {
-      choices: [{ index: 0, message: { role: "assistant", content }, finish_reason }],
+      choices: [{ index: 0, message: { role: "assistant", content, ...empty }, finish_reason }],
       usage: { prompt_tokens: 1_000, completion_tokens: 100 },
     },
   }));

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Leg } from "../../../src/core/route.ts";
-import { ChatFrame } from "../../../src/models/formats/chat-completions/answers.ts";
+import { ChatFrame, chatAnswers } from "../../../src/models/formats/chat-completions/answers.ts";
 
 const frame = new ChatFrame({
   completionId: "chatcmpl-1",
@@ -45,4 +45,11 @@ it("with the usage", () => {
 it("with the error of a stream that broke", () => {
   const broken = frame.broken(new GatewayError("upstream_error", { detail: { detail: "cut" } }), attempts) ?? "";
   expect(chunkOf(broken)).toMatchObject({ model: "acme/second", error: { code: "upstream_error" } });
+});
+
+it("a whole call without arguments has an empty object, because clients parse them", () => {
+  const blocks = [{ kind: "tool-call", id: "call_1", name: "f", arguments: "" }] as const;
+  const answer = { choices: [{ index: 0, blocks, reason: "tool_calls", native: "tool_calls" }], usage: null } as const;
+  const whole = chatAnswers({ id: "chatcmpl-1", createdS: 1, model: "m" }).whole(answer);
+  expect(whole.choices).toMatchObject([{ message: { tool_calls: [{ function: { name: "f", arguments: "{}" } }] } }]);
 });

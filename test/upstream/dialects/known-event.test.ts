@@ -1,6 +1,6 @@
 // A stream is passed on alike whether an earlier call had its events or not.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { AnswerSink } from "../../../src/core/route.ts";
 import { createChatCompletionsReader } from "../../../src/models/formats/chat-completions/vendor-stream.ts";
 import { EventStream } from "../../../src/upstream/event-stream.ts";
@@ -11,7 +11,7 @@ type Spec = ChatContext["spec"];
 const newSpec = (): Spec => ({ dialect: "chat-completions", models: {} });
 
 /** What the caller and the meter get of a stream. */
-function passed(events: readonly string[], spec: Spec, completionId: string) {
+function passed(events: readonly string[], spec: Spec, completionId: string, servedSlug = "maker/model") {
   let sent = "";
   let end: unknown = null;
   const sink: AnswerSink = {
@@ -25,7 +25,7 @@ function passed(events: readonly string[], spec: Spec, completionId: string) {
       end = { kind, message };
     },
   };
-  const context = { upstreamModel: "theirs", servedSlug: "maker/model", completionId, createdS: 1, stream: true };
+  const context = { upstreamModel: "theirs", servedSlug, completionId, createdS: 1, stream: true };
   const stream = new EventStream(
     { reader: (out) => createChatCompletionsReader({ ...context, outputTokensMax: 10, spec, wire: {} }, out) },
     sink,
@@ -100,4 +100,19 @@ test("a call's stream has nothing of an earlier one", () => {
   expect(`${sent}${end}`.match(/"id":"chatcmpl-second"/g)).toHaveLength(3);
   expect(`${sent}${end}`.match(/"created":1790000002/g)).toHaveLength(3);
   expect(delivered).toEqual({ text: "open", bytes: 4 });
+});
+
+test("of a server that serves any model, the events of the models asked last are known, and no more", () => {
+  const spec = newSpec();
+  const begin = `{"id":"up-1","created":1,${delta({ role: "assistant", content: "" })}}`;
+  const isParsed = (slug: string) => {
+    const parse = vi.spyOn(JSON, "parse");
+    passed([begin], spec, "chatcmpl-1", slug);
+    const found = parse.mock.calls.some(([said]) => said === begin);
+    parse.mockRestore();
+    return found;
+  };
+  expect([isParsed("any/0"), isParsed("any/0")]).toEqual([true, false]);
+  for (let at = 1; at <= 256; at++) passed([begin], spec, "chatcmpl-1", `any/${at}`);
+  expect([isParsed("any/256"), isParsed("any/0")]).toEqual([false, true]);
 });

@@ -3,9 +3,11 @@ import { describe, expect, it } from "vitest";
 import { converse } from "../../../src/models/formats/converse/vendor.ts";
 import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
+import { messagesPassing } from "../../../src/models/formats/messages/vendor-passing.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { classify } from "../../../src/upstream/classify.ts";
 import type { ChatContext } from "../../../src/upstream/format-kit/dialect.ts";
+import { HeldStream } from "../../../src/upstream/held-stream.ts";
 import {
   answerOf,
   asked,
@@ -158,4 +160,15 @@ describe("an answer of nothing, in the messages wire", () => {
     expect([out.failure, out.emptiness]).toEqual([null, "the answer is empty (end_turn)"]);
     expect(out.usages.length).toBeGreaterThan(0);
   });
+});
+
+it("an event of messages whose data came over several lines is passed on as one", () => {
+  const sent: Buffer[] = [];
+  const held = new HeldStream({ content: (bytes) => sent.push(Buffer.from(bytes)), done() {}, failed() {} });
+  const reader = messagesPassing.reader(chatContext({ stream: true }), held);
+  const event = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hi" } };
+  const bytes = Buffer.from(JSON.stringify(event, null, 1));
+  reader.event(bytes, 0, bytes.length, null);
+  held.flush();
+  expect(Buffer.concat(sent).toString()).toBe(`event: content_block_delta\ndata: ${JSON.stringify(event)}\n\n`);
 });

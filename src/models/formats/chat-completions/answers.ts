@@ -1,7 +1,7 @@
 // Encodes neutral answers in the chat completions format (events as chunks, a whole answer as a completion), and frames them with the charge.
 
 import type { GatewayError } from "../../../core/errors.ts";
-import { defined, isRecord, type Json } from "../../../core/json.ts";
+import { defined, isRecord, type Json, listOf } from "../../../core/json.ts";
 import type {
   AnswerBlock,
   AnswerCodec,
@@ -117,7 +117,9 @@ function messageOf({ blocks }: NeutralChoice): Json {
     images: images.length > 0 ? images.map(({ url }, at) => imageOf(url, at)) : undefined,
     tool_calls:
       calls.length > 0
-        ? calls.map(({ id, name, arguments: text }) => ({ id, type: "function", function: { name, arguments: text } }))
+        ? calls.map(({ id, name, arguments: text }) => {
+            return { id, type: "function", function: { name, arguments: text || "{}" } };
+          })
         : undefined,
   });
 }
@@ -152,7 +154,7 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
     return (Array.isArray(body.choices) ? body.choices : []).flatMap((choice: unknown) => {
       if (!isRecord(choice) || choice.finish_reason !== "stop" || !isRecord(choice.message)) return [];
       const { message } = choice;
-      if (typeof message.content !== "string" || message.refusal != null || message.tool_calls != null) return [];
+      if (typeof message.content !== "string" || message.refusal || listOf(message.tool_calls).length > 0) return [];
       return [{ text: message.content, put: (text: string) => void Object.assign(message, { content: text }) }];
     });
   }

@@ -1,6 +1,7 @@
 // Passes on a stream in OpenAI's wire under our model name, parsing only the events that differ.
 
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
+import { getOrMake, makeRoom } from "../../../core/maps.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/format-kit/dialect.ts";
 import { readError, statusInside } from "../../../upstream/format-kit/error-body.ts";
@@ -62,14 +63,16 @@ type Seen = ReturnType<typeof survey>;
 
 /** The last event of each kind that a vendor's model sent: the first and the last events of most calls are like it. */
 type Memory = Map<"preamble" | "content" | "finish", { readonly known: KnownEvent; readonly seen: Seen }>;
+/** Callers name the models of a server that serves any. */
+const MODELS_MAX = 256;
 const memories = new WeakMap<ChatContext["spec"], Map<string, Memory>>();
 
 function memoryOf({ spec, servedSlug }: ChatContext): Memory {
-  const bySlug = memories.get(spec) ?? new Map<string, Memory>();
-  memories.set(spec, bySlug);
-  const memory: Memory = bySlug.get(servedSlug) ?? new Map();
-  bySlug.set(servedSlug, memory);
-  return memory;
+  const bySlug = getOrMake(memories, spec, () => new Map<string, Memory>());
+  return getOrMake(bySlug, servedSlug, () => {
+    makeRoom(bySlug, MODELS_MAX);
+    return new Map();
+  });
 }
 
 function eventOf(chunk: Json): Buffer {

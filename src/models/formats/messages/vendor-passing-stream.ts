@@ -13,6 +13,8 @@ import {
 import { emptiness } from "../../../upstream/vendor-failure.ts";
 import { COUNTS, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-answer.ts";
 
+const LINE_END = 0x0a;
+
 function textOf(delta: Json): string {
   return stringOf(delta.text) ?? stringOf(delta.thinking) ?? stringOf(delta.partial_json) ?? "";
 }
@@ -52,7 +54,9 @@ class MessagesPassingReader implements StreamReader {
     if (data === null) return false;
     const came = bytes.subarray(start, end);
     const type = stringOf(data.type) ?? name;
-    if (type !== null && /^\w+$/.test(type)) this.#read(type, data, { json: came.toString("utf8"), bytes: came });
+    // Data that a vendor spread over several lines would no longer be one event.
+    const json = came.includes(LINE_END) ? jsonText(data) : came.toString("utf8");
+    if (type !== null && /^\w+$/.test(type)) this.#read(type, data, { json, bytes: came });
     return true;
   }
 
