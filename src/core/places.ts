@@ -27,6 +27,17 @@ export class Places {
     }
   }
 
+  /** Runs work of the same owner as all other work here. Rejects where its turn has not come after this time. */
+  async within<Result>(waitMsMax: number, work: () => Promise<Result>): Promise<Result> {
+    const isIn = await this.enter("", this.#free > 0 ? undefined : AbortSignal.timeout(waitMsMax));
+    if (!isIn) throw new Error("its turn has not come");
+    try {
+      return await work();
+    } finally {
+      this.leave();
+    }
+  }
+
   /** Waits for a place, which ends with `leave`; false where the signal was aborted first. */
   async enter(owner: string, signal?: AbortSignal): Promise<boolean> {
     if (signal?.aborted) return false;

@@ -34,3 +34,14 @@ it("owners take turns, each with its own work in order", async () => {
   await Promise.all(work);
   expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3"]);
 });
+
+it("work that waits too long is refused, and the next work has its turn", async () => {
+  const places = new Places(1);
+  const slow = Promise.withResolvers<string>();
+  const first = places.within(10, () => slow.promise);
+  await expect(places.within(10, async () => "late")).rejects.toThrow("its turn has not come");
+  const third = places.within(60_000, async () => "third");
+  slow.resolve("first");
+  expect(await Promise.all([first, third])).toEqual(["first", "third"]);
+  expect(places.isIdle).toBe(true);
+});

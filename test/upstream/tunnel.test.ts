@@ -16,8 +16,7 @@ import { FAILURES } from "../../src/core/failures.ts";
 import type { Proxies } from "../../src/core/proxies.ts";
 import type { AttemptFailure } from "../../src/core/route.ts";
 import { httpFacilitator } from "../../src/edge/x402/facilitator.ts";
-import { nodeRpc } from "../../src/edge/x402/node-rpc.ts";
-import { nodeAt } from "../../src/money/wallet/chain-log.ts";
+import { nodeRpc } from "../../src/money/wallet/node-rpc.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { createAccessTokens } from "../../src/upstream/access-tokens.ts";
 import { createConnections } from "../../src/upstream/connections.ts";
@@ -122,8 +121,7 @@ const WAYS: readonly (readonly [name: string, ask: (origin: string) => Promise<u
     },
   ],
   ["price lists", (origin) => fetchThrough(proxies)(origin)],
-  ["nodes of a chain, asked for payments to us", (origin) => nodeRpc(origin, fetchThrough(proxies)).call("a", [])],
-  ["nodes of a chain, asked for payments of ours", (origin) => nodeAt(origin, fetchThrough(proxies))("a", [])],
+  ["nodes of a chain", (origin) => nodeRpc(origin, fetchThrough(proxies)).call("a", [])],
   ["facilitators", (origin) => httpFacilitator(origin, { fetchOut: fetchThrough(proxies) }).verify({} as never, {})],
   ["S3", s3Of],
   [

@@ -1,7 +1,7 @@
 // On-chain payments by anonymous payers in the ledger: one house account receives them and pays for their calls; play money has its own.
-import { createHash } from "node:crypto";
 import type { Accounts } from "../../core/account-rows.ts";
-import { add, type Nano, nano, ZERO } from "../../core/money.ts";
+import { add, type Nano, ZERO } from "../../core/money.ts";
+import { HOUSE_HOLD, HOUSE_POST, openHouseAccount } from "../../money/accounts/house-account.ts";
 import type { Money, PostOutcome, PostRequest, ReserveRequest } from "../../money/ledger/model/ledger.ts";
 import type { Window } from "../../money/ledger/model/window-list.ts";
 import type { Receipt } from "./receipts.ts";
@@ -11,32 +11,15 @@ export type House = "x402" | "x402-sandbox";
 /** It has the postings of all payers without an account; each posting's request says whose it is. */
 export const HOUSE: House = "x402";
 export const PLAY_HOUSE: House = "x402-sandbox";
-const UNBOUNDED = nano(9_000_000_000_000_000);
 
-/** Opens a house account; no known key belongs to it. */
 export async function openHouse(accounts: Pick<Accounts, "openAccount">, house: House): Promise<void> {
   const isPlay = house === PLAY_HOUSE;
-  await accounts.openAccount({
+  await openHouseAccount(accounts, {
     accountId: house,
     name: isPlay ? "play money without an account (x402)" : "payments without an account (x402)",
     kind: isPlay ? "sandbox" : "business",
     creditNano: ZERO,
-    inferenceCapNano: UNBOUNDED,
-    requestsPerMinute: 10_000_000,
-    inFlightMax: 1_000_000,
-    primaryKey: {
-      keyId: house,
-      // The hash of a text that is not a valid secret.
-      secretHash: createHash("sha256").update(`${house}: nobody has this key`).digest("hex"),
-      hint: "none",
-      label: "x402",
-      externalId: null,
-      ceilingNano: null,
-      ceilingPeriod: null,
-      services: null,
-      models: null,
-      expiresAtMs: null,
-    },
+    label: "x402",
   });
 }
 
@@ -122,16 +105,13 @@ async function postApart(ledger: Money, paid: Paid, request: ReserveRequest): Pr
   if (reserved.outcome !== "held" && reserved.outcome !== "exists")
     throw new Error(`${hold.holdId}: ${reserved.outcome}`);
   const post: PostRequest = {
+    ...HOUSE_POST,
     ...hold,
     amountNano: paid.amountNano,
     upstreamNano: ZERO,
-    absorbReason: "usage_above_hold",
     provider: "x402",
     served: request.asked,
-    usage: null,
-    estimated: false,
     priceVersion: "x402",
-    legs: [],
     decided: true,
   };
   await ledger.post(withSettlement(post, paid));

@@ -1,7 +1,7 @@
 // Reads from the chain, over a node's JSON-RPC, whether an authorization was used, and in which transaction.
 import { z } from "zod";
+import type { NodeRpc } from "../../money/wallet/node-rpc.ts";
 import { pastLogs } from "../../money/wallet/past-log.ts";
-import type { NodeRpc } from "./node-rpc.ts";
 import type { Payment } from "./read-payment.ts";
 
 /** `authorizationState(address,bytes32)`. */

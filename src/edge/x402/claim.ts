@@ -3,6 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { type Nano, ZERO } from "../../core/money.ts";
 import type { Leases } from "../../kernel/ledger-funds.ts";
 import { refusal } from "../../kernel/refused-hold.ts";
+import { HOUSE_HOLD } from "../../money/accounts/house-account.ts";
 import type { Money, ReserveOutcome, ReserveRequest } from "../../money/ledger/model/ledger.ts";
 import { unpaidWindows } from "./books.ts";
 import type { Verdict } from "./facilitator.ts";
@@ -111,21 +112,19 @@ function requestOf(claimed: Claim, { house, owner, leaseMs, clock, unpaid }: Pay
   const { id, payment, fingerprint, slots, requestId, operation, asked, effect } = claimed;
   const inFlight = { code: "concurrency_limit" } as const;
   return {
+    ...HOUSE_HOLD,
     accountId: house,
     holdId: id,
     keyId: house,
-    parentId: null,
     amountNano: ZERO,
     slots: [
       { ...inFlight, scope: `x402 ${payment.from}`, max: IN_FLIGHT_MAX },
       { ...inFlight, scope: "x402", max: ALL_IN_FLIGHT_MAX },
       ...slots,
     ],
-    inference: false,
     windows: unpaidWindows(payment.from, unpaid),
     owner,
     leaseMs,
-    onExpire: "void",
     requestId,
     operation,
     asked,

@@ -1,8 +1,8 @@
 // Verifies payments and settles them on chain, through a server with the x402 facilitator interface over HTTP.
 import { z } from "zod";
 import { wholeWithin } from "../../core/chunk-list.ts";
-import { atOnce } from "./concurrency-limit.ts";
-import { isBroken } from "./node-rpc.ts";
+import { Places } from "../../core/places.ts";
+import { isBroken } from "../../money/wallet/node-rpc.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;
@@ -58,8 +58,8 @@ export function httpFacilitator(
   { verifyMsMax = VERIFY_MS_MAX, fetchOut = fetch }: { verifyMsMax?: number; fetchOut?: typeof fetch } = {},
 ): Facilitator {
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
-  const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_TURN_MS_MAX);
-  const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX, SETTLE_TURN_MS_MAX);
+  const verifying = new Places(VERIFIES_AT_ONCE_MAX);
+  const settling = new Places(SETTLES_AT_ONCE_MAX);
 
   /** Null: no answer or an invalid one; `broken`: the connection ended before an answer. */
   async function askOnce<T>({ path, schema, msMax }: Question<T>, payment: Payment, asked: unknown) {
@@ -90,7 +90,9 @@ export function httpFacilitator(
 
   return {
     async verify(payment, asked) {
-      const { answer } = await verifyInTurn(() => ask(verification, payment, asked)).catch(noAnswer);
+      const { answer } = await verifying
+        .within(VERIFY_TURN_MS_MAX, () => ask(verification, payment, asked))
+        .catch(noAnswer);
       if (answer === null || answer === "broken") return "away";
       // The payer must match the authorization.
       const isOther =
@@ -99,7 +101,9 @@ export function httpFacilitator(
       return { valid: false, reason: isOther ? "payer_mismatch" : reasonOf(answer.invalidReason) };
     },
     async settle(payment, asked) {
-      const { answer, isAgain } = await settleInTurn(() => ask(settlement, payment, asked)).catch(noAnswer);
+      const { answer, isAgain } = await settling
+        .within(SETTLE_TURN_MS_MAX, () => ask(settlement, payment, asked))
+        .catch(noAnswer);
       if (answer === null || answer === "broken" || (!answer.success && answer.errorReason === "settlement_pending"))
         return "unknown";
       const { transaction } = answer;

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Hex } from "../../money/wallet/hex.ts";
+import { NodeRefusal, type NodeRpc } from "../../money/wallet/node-rpc.ts";
 import type { Signer, Signing } from "../../money/wallet/signer.ts";
 import { transactionHash } from "../../money/wallet/transaction.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { NodeRefusal, type NodeRpc } from "./node-rpc.ts";
 
 const KIND = "x402-gas-wallet";
 /** Longer than sending a batch takes; a process that dies while sending blocks the wallet for this long. */

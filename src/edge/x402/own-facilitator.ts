@@ -4,10 +4,10 @@ import type { Network } from "../../catalog/networks.ts";
 import type { Clock } from "../../core/clock.ts";
 import { bytesOf, type Hex, hexOf, word } from "../../money/wallet/hex.ts";
 import { signerOf } from "../../money/wallet/keys.ts";
+import { NodeRefusal, type NodeRpc } from "../../money/wallet/node-rpc.ts";
 import { authorizationDigest, type TransferAuthorization } from "../../money/wallet/typed-data.ts";
 import type { Facilitator, Settlement, Verdict } from "./facilitator.ts";
 import type { GasWallet } from "./gas-wallet.ts";
-import { NodeRefusal, type NodeRpc } from "./node-rpc.ts";
 import { type Payment, signedIn } from "./read-payment.ts";
 
 /** The length for a wallet that is a key. A longer signature belongs to a contract wallet, which only its chain can verify. */

@@ -5,11 +5,11 @@ import type { Audit, Finding } from "../../money/ledger/model/ledger.ts";
 import { PROVED_AT_ONCE, type Proved } from "../../money/ledger/proof.ts";
 import { topicOf } from "../../money/wallet/bill.ts";
 import { type Hex, word } from "../../money/wallet/hex.ts";
+import type { NodeRpc } from "../../money/wallet/node-rpc.ts";
 import { blockAt, type Log, logIn, logsOf } from "../../money/wallet/past-log.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { HOUSE, incomeId, transactionIn } from "./books.ts";
 import { rpcChain, USED } from "./chain.ts";
-import type { NodeRpc } from "./node-rpc.ts";
 import { type Receipt, settledReceipts } from "./receipts.ts";
 
 /** The newest of each: a few minutes of a node's time. */

@@ -3,6 +3,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { requestIdOf } from "../../core/ids.ts";
 import { type Nano, ZERO } from "../../core/money.ts";
+import { HOUSE_HOLD } from "../../money/accounts/house-account.ts";
 import type { Audit, Money, ReserveRequest } from "../../money/ledger/model/ledger.ts";
 import type { Observer } from "../../platform/observe/observer.ts";
 import { inDoubt } from "../../platform/records/in-doubt.ts";
@@ -119,22 +120,17 @@ function lateRequest(
   { owner, leaseMs, clock }: Pick<SettleDeps, "owner" | "leaseMs" | "clock">,
 ): ReserveRequest {
   return {
+    ...HOUSE_HOLD,
     accountId: house,
     holdId: lateId(id),
     keyId: house,
     parentId: id,
     amountNano,
-    slots: [],
-    inference: false,
-    windows: [],
     owner,
     leaseMs,
-    onExpire: "void",
     requestId: requestIdOf(id),
     operation: "run",
     asked: "x402",
-    effect: "write",
-    idempotency: null,
     nowMs: clock.epochMs(),
   };
 }

@@ -1,10 +1,10 @@
 // Books wallet payments in the ledger, on a house account. Its window is the wallet's daily limit across all processes.
-import { createHash } from "node:crypto";
 import type { PaidCall } from "../../catalog/auth.ts";
 import type { Accounts } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
 import { requestIdOf } from "../../core/ids.ts";
 import { type Nano, nano, part, ZERO } from "../../core/money.ts";
+import { HOUSE_HOLD, HOUSE_POST, openHouseAccount } from "../accounts/house-account.ts";
 import type { Audit, Money } from "../ledger/model/ledger.ts";
 import type { Window } from "../ledger/model/window-list.ts";
 
@@ -16,33 +16,19 @@ const NAMED_PART = 2;
 /** Each account gets a quarter: a payment that a merchant never takes is free for the caller, but uses the limit until the day ends. */
 const ACCOUNT_PART = 4;
 /** Four million dollars, with headroom for refunds. */
-const UNBOUNDED = nano(4_000_000_000_000_000);
+const CREDIT_NANO = nano(4_000_000_000_000_000);
 /** The hold is posted at once. */
 const LEASE_MS = 60_000;
 
-/** No process has its key. It is a play-money account, because its postings are not income: the call's own posting has the cost. */
-export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
-  await accounts.openAccount({
+/** A play-money account, because its postings are not income: the call's own posting has the cost. */
+export function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
+  const name = "payments to merchants (the wallet)";
+  return openHouseAccount(accounts, {
     accountId: HOUSE,
-    name: "payments to merchants (the wallet)",
+    name,
     kind: "sandbox",
-    creditNano: UNBOUNDED,
-    inferenceCapNano: UNBOUNDED,
-    requestsPerMinute: 10_000_000,
-    inFlightMax: 1_000_000,
-    primaryKey: {
-      keyId: HOUSE,
-      // No secret hashes to this.
-      secretHash: createHash("sha256").update("wallet: nobody has this key").digest("hex"),
-      hint: "none",
-      label: "wallet",
-      externalId: null,
-      ceilingNano: null,
-      ceilingPeriod: null,
-      services: null,
-      models: null,
-      expiresAtMs: null,
-    },
+    creditNano: CREDIT_NANO,
+    label: "wallet",
   });
 }
 
@@ -70,21 +56,17 @@ export function walletBooks(
         namedBy === undefined ? [] : [window(NAMED, NAMED_PART), window(`${NAMED}:${namedBy}`, ACCOUNT_PART)];
       const hold = { accountId: HOUSE, holdId: id(callId) };
       const reserved = await ledger.reserve({
+        ...HOUSE_HOLD,
         ...hold,
         keyId: HOUSE,
         parentId: callId,
         amountNano,
-        slots: [],
-        inference: false,
         windows: [window(SCOPE, 1), ...named],
         owner,
         leaseMs: LEASE_MS,
-        onExpire: "void",
         requestId: requestIdOf(callId),
         operation: "wallet",
         asked: merchant,
-        effect: "write",
-        idempotency: null,
         nowMs: clock.epochMs(),
       });
       if (reserved.outcome === "exists") return "again";
@@ -92,16 +74,13 @@ export function walletBooks(
         return { fullUntilMs: reserved.resetsAtMs, isWhole: reserved.scope === SCOPE };
       if (reserved.outcome !== "held") throw new Error(`the wallet's booking was refused: ${reserved.outcome}`);
       const posted = await ledger.post({
+        ...HOUSE_POST,
         ...hold,
         amountNano,
         upstreamNano: ZERO,
-        absorbReason: "usage_above_hold",
         provider: merchant,
         served: merchant,
-        usage: null,
-        estimated: false,
         priceVersion: "wallet",
-        legs: [],
       });
       if (posted.outcome !== "posted") throw new Error(`the wallet's booking came to nothing: ${posted.outcome}`);
       return posted.repeat ? "again" : "booked";

@@ -5,7 +5,8 @@ import type { Records } from "../../platform/records/records.ts";
 import type { Audit, Finding } from "../ledger/model/ledger.ts";
 import { PROVED_AT_ONCE, type Proved } from "../ledger/proof.ts";
 import { bookingId, HOUSE } from "./books.ts";
-import { nodeAt, onChain } from "./chain-log.ts";
+import { onChain } from "./chain-log.ts";
+import { nodeRpc } from "./node-rpc.ts";
 import { endedPaid, type PaidRecord } from "./paid-records.ts";
 import { logIn, logsOf } from "./past-log.ts";
 
@@ -41,7 +42,7 @@ export async function provePaid({ records, ledger, nodes, fetchOut = fetch }: Pa
 async function onItsChain(paid: PaidRecord, url: string | null, fetchOut: typeof fetch): Promise<boolean | null> {
   if (url === null) return null;
   const { transaction, asset, topics } = paid;
-  const logs = transaction === null ? null : await logsOf(nodeAt(url, fetchOut), transaction).catch(() => null);
+  const logs = transaction === null ? null : await logsOf(nodeRpc(url, fetchOut).call, transaction).catch(() => null);
   if (logs !== null && logIn(logs, asset, topics) !== null) return true;
   const seen = await onChain(url, paid, fetchOut);
   if (typeof seen === "object") return true;

@@ -5,8 +5,8 @@ import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { nano } from "../../../src/core/money.ts";
 import { rpcChain } from "../../../src/edge/x402/chain.ts";
-import { nodeRpc } from "../../../src/edge/x402/node-rpc.ts";
 import { onChain } from "../../../src/money/wallet/chain-log.ts";
+import { nodeRpc } from "../../../src/money/wallet/node-rpc.ts";
 
 const DAY_S = 24 * 3_600;
 /** A chain with two blocks a second, a hundred days old. */

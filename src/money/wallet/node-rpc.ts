@@ -1,7 +1,7 @@
 // Calls a chain's node by JSON-RPC over HTTP.
 
 import { z } from "zod";
-import { atOnce } from "./concurrency-limit.ts";
+import { Places } from "../../core/places.ts";
 
 /** Whether a `fetch` failed because its connection broke, not because of a timeout or an invalid answer. */
 export function isBroken(error: unknown): boolean {
@@ -26,14 +26,14 @@ export interface NodeRpc {
 }
 
 export function nodeRpc(url: string, fetchOut: typeof fetch = fetch): NodeRpc {
-  const inTurn = atOnce(AT_ONCE_MAX, TURN_MS_MAX);
+  const places = new Places(AT_ONCE_MAX);
   // All these requests are idempotent: a transaction has its nonce.
   const twice = (method: string, params: readonly unknown[]) =>
     ask({ url, fetchOut }, method, params).catch((error: unknown) => {
       if (!isBroken(error)) throw error;
       return ask({ url, fetchOut }, method, params);
     });
-  return { call: (method, params) => inTurn(() => twice(method, params)) };
+  return { call: (method, params) => places.within(TURN_MS_MAX, () => twice(method, params)) };
 }
 
 interface Node {
