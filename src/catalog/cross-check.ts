@@ -3,10 +3,9 @@
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { StandInFile } from "./catalog.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
-import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
+import { type Kind, type Listing, listingsOf, SLUG, splitSlug, type UnitListing, unitListingsOf } from "./slug.ts";
 import type { AdapterSpec } from "./spec.ts";
 import { type ActionTierSpec, actionsNamedBy, type CompositeTierSpec, type TierSpec } from "./tier.ts";
-import type { UnitKind } from "./unit-price.ts";
 
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;
@@ -19,58 +18,42 @@ export interface CatalogFiles {
 }
 
 type Problems = Generator<string, void, undefined>;
+type AnyListing = Listing | UnitListing;
 
 function servesAny(files: CatalogFiles, slug: string, kind: Kind): boolean {
   const split = splitSlug(slug);
   return split !== null && files.adapters.get(split.first)?.[kind]?.anyModel !== undefined;
 }
 
-function fieldOf(listing: Listing): string {
-  return `adapters/${listing.adapterId}.ts: ${listing.kind}.models.${listing.upstreamModel}`;
+function fieldOf({ adapterId, kind, upstreamModel }: AnyListing): string {
+  const list = kind === "chat" || kind === "embeddings" ? `${kind}.models` : "unitModels";
+  return `adapters/${adapterId}.ts: ${list}.${upstreamModel}`;
 }
 
-function* slugProblems(files: CatalogFiles, listing: Listing): Problems {
-  const { slug, kind } = listing;
-  const maker = files.adapters.get(listing.adapterId)?.maker;
+function* slugProblems(files: CatalogFiles, listing: AnyListing): Problems {
+  const { slug, kind, adapterId } = listing;
+  const maker = files.adapters.get(adapterId)?.maker;
   if (!SLUG.test(slug)) yield `${fieldOf(listing)} needs a slug as <maker>/<model>, not ${slug}`;
   else if (maker !== undefined && !slug.startsWith(`${maker}/`))
     yield `${fieldOf(listing)} is sold as ${slug}, which does not begin with the adapter's maker ${maker}`;
-  else if (servesAny(files, slug, kind))
+  else if ((kind === "chat" || kind === "embeddings") && servesAny(files, slug, kind))
     yield `${fieldOf(listing)} is sold as ${slug}, which is also any model of ${splitSlug(slug)?.first}`;
 }
 
-/** All models priced by units, with the slugs under which they are sold. */
-function unitListings({ adapters }: CatalogFiles) {
-  return [...adapters].flatMap(([id, adapter]) =>
-    Object.entries(adapter.unitModels ?? {}).map(([name, spec]) => {
-      const sold = spec.slug ?? (adapter.maker === undefined ? name : `${adapter.maker}/${name}`);
-      return { field: `adapters/${id}.ts: unitModels.${name}`, adapter, spec, sold };
-    }),
-  );
-}
-
-/** Problems of models priced by units: their slug, their host and their successor. */
-function* unitProblems(files: CatalogFiles): Problems {
-  const all = unitListings(files);
-  const lasts = (kind: UnitKind, successor: string, on: string) =>
-    all.some(({ sold, spec }) => spec.kind === kind && sold === successor && (spec.retires?.on ?? "9999") > on);
-  for (const { field, adapter, spec, sold } of all) {
-    const { maker, origins = {} } = adapter;
-    const { kind, origin, retires } = spec;
-    if (!SLUG.test(sold) || (maker !== undefined && !sold.startsWith(`${maker}/`)))
-      yield `${field} needs a slug as <maker>/<model>, not ${sold}`;
-    if (origin !== undefined && !Object.hasOwn(origins, origin))
-      yield `${field} names the origin ${origin}, which is none of the adapter's`;
-    if (retires?.successor !== undefined && !lasts(kind, retires.successor, retires.on))
-      yield `${field}.retires names ${retires.successor}, which no adapter sells longer`;
-  }
+/** A unit-priced model may be at another of its vendor's hosts. */
+function* hostProblems({ adapters }: CatalogFiles, listings: readonly UnitListing[]): Problems {
+  for (const { spec, ...listing } of listings)
+    if (spec.origin !== undefined && adapters.get(listing.adapterId)?.origins?.[spec.origin] === undefined)
+      yield `${fieldOf({ spec, ...listing })} names the origin ${spec.origin}, which is none of the adapter's`;
 }
 
 /** A successor must be sold here and outlive the model that it replaces. */
-function* successorProblems(listing: Listing, listings: readonly Listing[]): Problems {
+function* successorProblems(listing: AnyListing, listings: readonly AnyListing[]): Problems {
   const { successor, on = "" } = listing.spec.retires ?? {};
   if (successor === undefined) return;
-  const lasts = listings.some(({ slug, spec: { retires } }) => slug === successor && (retires?.on ?? "9999") > on);
+  const lasts = listings.some(
+    ({ kind, slug, spec: { retires } }) => kind === listing.kind && slug === successor && (retires?.on ?? "9999") > on,
+  );
   if (!lasts) yield `${fieldOf(listing)}.retires names ${successor}, which no adapter sells longer`;
 }
 
@@ -85,10 +68,12 @@ function* clashes(files: CatalogFiles, group: readonly Listing[]): Problems {
   }
 }
 
-function* tierProblems(files: CatalogFiles, chatSlugs: ReadonlySet<string>): Problems {
-  const realtime = new Set(unitListings(files).flatMap(({ spec, sold }) => (spec.kind === "realtime" ? [sold] : [])));
+function* tierProblems(files: CatalogFiles, listings: readonly AnyListing[]): Problems {
+  const slugsOf = (kind: AnyListing["kind"]) =>
+    new Set(listings.flatMap((one) => (one.kind === kind ? [one.slug] : [])));
+  const [chat, realtime] = [slugsOf("chat"), slugsOf("realtime")];
   for (const [id, spec] of files.tiers) {
-    const slugs = spec.realtime === true ? realtime : chatSlugs;
+    const slugs = spec.realtime === true ? realtime : chat;
     for (const [at, { model }] of spec.candidates.entries()) {
       const field = `tiers/${id}.ts: candidates.${at}.model`;
       const isServed = slugs.has(model) || (spec.realtime !== true && servesAny(files, model, "chat"));
@@ -112,32 +97,28 @@ function* actionTierProblems(files: CatalogFiles): Problems {
       if (!known(action)) yield `tiers/${id}.ts: ${field} names ${action}, which no adapter has`;
 }
 
-/** An action that uses a table must have one, and a polled action must take the id. */
+/** An action that uses a table must have one, a polled action must take the id, and a self-hosted server differs only in known actions. */
 function* actionProblems({ adapters, tables }: CatalogFiles): Problems {
-  for (const [id, { actions = {} }] of adapters)
-    for (const [name, { table }] of Object.entries(actions))
+  for (const [id, { actions = {}, selfHosted: { lacks = [], actions: own = {} } = {} }] of adapters) {
+    for (const [name, { table, issues = [] }] of Object.entries(actions)) {
       if (table !== undefined && !tables.has(id)) yield `adapters/${id}.ts: actions.${name} needs adapters/${id}.json`;
-  yield* tableProblems(adapters, tables);
-  for (const [id, { actions = {} }] of adapters)
-    for (const [name, { issues = [] }] of Object.entries(actions))
       for (const { kind, poll } of issues) {
         const isTaken = ({ kind: of, param }: { kind: string; param: string }) => of === kind && param === poll?.param;
         if (poll !== undefined && !actions[poll.action]?.requires?.some(isTaken))
           yield `adapters/${id}.ts: actions.${name}.issues polls ${poll.action}, which requires no ${kind} as ${poll.param}`;
       }
-  for (const [id, { actions = {}, selfHosted: { lacks = [], actions: own = {} } = {} }] of adapters)
+    }
     for (const name of [...lacks, ...Object.keys(own)])
       if (actions[name] === undefined)
         yield `adapters/${id}.ts: selfHosted names ${name}, which is none of its actions`;
+  }
 }
 
-function* tableProblems(adapters: CatalogFiles["adapters"], tables: CatalogFiles["tables"]): Problems {
+function* tableProblems({ adapters, tables }: CatalogFiles): Problems {
   for (const [id, table] of tables)
-    for (const [name, { origin }] of Object.entries(table))
+    for (const [name, { origin, ended }] of Object.entries(table)) {
       if (origin !== undefined && adapters.get(id)?.origins?.[origin] === undefined)
         yield `adapters/${id}.json: ${name}.origin names ${origin}, which is none of the adapter's origins`;
-  for (const [id, table] of tables)
-    for (const [name, { ended }] of Object.entries(table)) {
       const successor = table[ended?.successor ?? ""];
       if (ended?.successor !== undefined && (successor === undefined || successor.ended !== undefined))
         yield `adapters/${id}.json: ${name}.ended names ${ended.successor}, which is sold no longer`;
@@ -160,12 +141,13 @@ function* doorProblems({ adapters }: CatalogFiles): Problems {
 /** The problems of files that have each passed their own check, one line each. */
 export function* checkTogether(files: CatalogFiles): Steps<readonly string[]> {
   const of = (kind: Kind) => eachOf(files.adapters, ([id, spec]) => listingsOf(id, spec, kind));
-  const chat = (yield* of("chat")).flat();
-  const all = [...chat, ...(yield* of("embeddings")).flat()];
-  const groups = Map.groupBy(all, (listing) => `${listing.kind} ${listing.slug}`);
-  const slugs = new Set(chat.map((listing) => listing.slug));
-  const inTiers = (read: CatalogFiles) => tierProblems(read, slugs);
-  const together = [actionTierProblems, actionProblems, standInProblems, doorProblems, unitProblems, inTiers];
+  const byToken = [...(yield* of("chat")), ...(yield* of("embeddings"))].flat();
+  const byUnits = (yield* eachOf(files.adapters, ([id, spec]) => unitListingsOf(id, spec))).flat();
+  const all: readonly AnyListing[] = [...byToken, ...byUnits];
+  const groups = Map.groupBy(byToken, (listing) => `${listing.kind} ${listing.slug}`);
+  const inTiers = (read: CatalogFiles) => tierProblems(read, all);
+  const hosts = (read: CatalogFiles) => hostProblems(read, byUnits);
+  const together = [actionTierProblems, actionProblems, tableProblems, standInProblems, doorProblems, hosts, inTiers];
   const problems = [
     yield* eachOf(all, (listing) => [...slugProblems(files, listing)]),
     yield* eachOf(groups.values(), (group) => [...clashes(files, group)]),

@@ -2,31 +2,27 @@
 import { inSlices, jsonOf, type Steps } from "../core/slices.ts";
 import type { Audience, Catalog } from "./catalog.ts";
 
-/**
- * Caches the value per catalog, day and audience, keyed by the list of models, which is one object for all three. It is built in slices on
- * first use; after a failure, the next use tries again.
- */
-export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) => Steps<T>) {
-  const kept = new WeakMap<ReturnType<Catalog["listed"]>, Promise<T>>();
-  return (catalog: Catalog, { sandbox }: Audience): Promise<T> => {
-    const listed = catalog.listed({ sandbox });
-    const known = kept.get(listed);
+/** Caches what is made of an object: in slices on first use; after a failure, the next use tries again. */
+function keptFor<Key extends object, T>() {
+  const kept = new WeakMap<Key, Promise<T>>();
+  return (key: Key, make: () => Steps<T>): Promise<T> => {
+    const known = kept.get(key);
     if (known !== undefined) return known;
-    const value = inSlices(make(catalog, { sandbox }));
-    kept.set(listed, value);
-    value.catch(() => kept.delete(listed));
+    const value = inSlices(make());
+    kept.set(key, value);
+    value.catch(() => kept.delete(key));
     return value;
   };
 }
 
-export function keptJson<T extends object>(shape: (value: T) => unknown): (value: T) => Promise<string> {
-  const texts = new WeakMap<T, Promise<string>>();
-  return (value) => {
-    const known = texts.get(value);
-    if (known !== undefined) return known;
-    const text = inSlices(jsonOf(shape(value)));
-    texts.set(value, text);
-    text.catch(() => texts.delete(value));
-    return text;
-  };
+/** Caches per catalog, day and audience: by the list of models, which is one object for all three. */
+export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) => Steps<T>) {
+  const kept = keptFor<ReturnType<Catalog["listed"]>, T>();
+  return (catalog: Catalog, { sandbox }: Audience) =>
+    kept(catalog.listed({ sandbox }), () => make(catalog, { sandbox }));
+}
+
+export function keptJson<T extends object>(shape: (value: T) => unknown) {
+  const kept = keptFor<T, string>();
+  return (value: T) => kept(value, () => jsonOf(shape(value)));
 }

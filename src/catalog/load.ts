@@ -139,23 +139,30 @@ function problemsIn(name: string, value: unknown, check: Check, { isGood }: Read
   return found;
 }
 
-async function readFiles<Spec>(
-  files: readonly CatalogFile[],
+/** Reads a file's value and checks it; undefined where it has problems. */
+async function checkedValue<Spec>(
+  name: string,
+  read: () => Promise<unknown>,
   check: Check,
   reading: Reading,
-): Promise<ReadonlyMap<string, Spec>> {
+): Promise<Spec | undefined> {
   const { problems } = reading;
+  try {
+    const value = await read();
+    const found = value === undefined ? [`${name} has no default export`] : problemsIn(name, value, check, reading);
+    problems.push(...found);
+    return found.length === 0 ? (value as Spec) : undefined;
+  } catch (error) {
+    problems.push(`${name} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}
+
+async function readFiles<Spec>(files: readonly CatalogFile[], check: Check, reading: Reading) {
   const specs = new Map<string, Spec>();
   for (const file of files) {
-    try {
-      const value = await importFile(file);
-      const found =
-        value === undefined ? [`${file.name} has no default export`] : problemsIn(file.name, value, check, reading);
-      problems.push(...found);
-      if (found.length === 0) specs.set(file.id, value as Spec);
-    } catch (error) {
-      problems.push(`${file.name} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
-    }
+    const spec = await checkedValue<Spec>(file.name, () => importFile(file), check, reading);
+    if (spec !== undefined) specs.set(file.id, spec);
   }
   return specs;
 }
@@ -180,21 +187,15 @@ function adaptersOf(
 
 /** The tables beside adapters' files: `adapters/<id>.json`. */
 async function readTables(root: string, ids: Iterable<string>, reading: Reading) {
-  const { shownAs, problems } = reading;
   const tables = new Map<string, EndpointTable>();
   for (const id of ids) {
-    const name = path.join(shownAs, "adapters", `${id}.json`);
-    const file = path.join(root, "adapters", `${id}.json`);
+    const name = path.join("adapters", `${id}.json`);
+    const file = path.join(root, name);
     const text = await readFile(file, "utf8").catch(() => null);
     if (text === null) continue;
-    try {
-      const table = parseTable(file, text);
-      const found = problemsIn(name, table, checkTable, reading);
-      problems.push(...found);
-      if (found.length === 0) tables.set(id, table as EndpointTable);
-    } catch (error) {
-      problems.push(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-    }
+    const shown = path.join(reading.shownAs, name);
+    const table = await checkedValue<EndpointTable>(shown, async () => parseTable(file, text), checkTable, reading);
+    if (table !== undefined) tables.set(id, table);
   }
   return tables;
 }

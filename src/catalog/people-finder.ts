@@ -65,14 +65,3 @@ export type PersonAnswer = Said<z.infer<typeof person>>;
 export type FindSpec = Said<z.infer<typeof find>>;
 export type EnrichSpec = Said<z.infer<typeof enrich>>;
 export type PeopleFinderSpec = Said<z.infer<typeof peopleFinder>>;
-
-/** The actions that it uses, with the field that names each. */
-export function actionsOfPeopleFinder({
-  find,
-  enrich: steps,
-}: PeopleFinderSpec): readonly (readonly [string, string])[] {
-  const named = (["email", "linkedin"] as const).flatMap((kind) =>
-    steps[kind].map((step, at): [string, string] => [`enrich.${kind}.${at}.action`, step.action]),
-  );
-  return [["find.action", find.action], ...named];
-}

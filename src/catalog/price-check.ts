@@ -4,7 +4,7 @@ import { usdPerMillionText } from "../core/money.ts";
 import type { Catalog, TokenPrice, TokenRates } from "./catalog.ts";
 import { compilePrice, isDearer, priceOn } from "./price.ts";
 import { hasEnded } from "./retirement.ts";
-import { type Kind, type Listing, listingsOf } from "./slug.ts";
+import { type Listing, listingsOf } from "./slug.ts";
 import type { AdapterSpec } from "./spec.ts";
 import type { TokenPriceSpec } from "./token-price.ts";
 
@@ -49,32 +49,6 @@ export type PriceList = (vendor: string) => readonly unknown[] | null;
 export function priceListOf(json: unknown): PriceList {
   const byId = new Map(file.parse(json).map(({ id, models }) => [id, models]));
   return (vendor) => byId.get(vendor) ?? null;
-}
-
-/** A model whose price or end date differs from the list. Prices are strings in USD per million tokens. */
-export interface PriceDifference {
-  readonly provider: string;
-  /** The vendor's own name for it. */
-  readonly upstream_model: string;
-  readonly model: string;
-  /** `price`: the list has another price; `ended`: the list says that the model was discontinued. */
-  readonly difference: "price" | "ended";
-  readonly cost: string;
-  readonly listed: string;
-  /** What callers pay. */
-  readonly sale: string;
-  /** At the list's price, some calls would cost us more than they are sold for. */
-  readonly at_a_loss: boolean;
-  /** The adapter's reason for the difference: it is then not a fault. Null if there is none. */
-  readonly note: string | null;
-}
-
-export interface PriceCheck {
-  readonly differences: readonly PriceDifference[];
-  /** How many models were found in the list and compared. */
-  readonly compared: number;
-  /** Models not in the list, as `<provider>/<model>`. */
-  readonly unknown: readonly string[];
 }
 
 /** Compiles the rule for a model's ids once, because it is applied to every name looked up. */
@@ -134,15 +108,15 @@ export function priceWords(price: TokenPrice, withWrites: boolean): string {
   return [of(price), ...price.steps.map((step) => `above ${step.promptTokens}: ${of(step)}`), ...hours].join(", ");
 }
 
-interface Compared {
-  readonly listing: Listing;
-  readonly found: ListedModel;
-  readonly day: string;
-  readonly catalog: Catalog;
-}
+/** A model whose price or end date differs from the list. Prices are strings in USD per million tokens. */
+export type PriceDifference = NonNullable<ReturnType<typeof differenceOf>>;
 
-function differenceOf({ listing, found, day, catalog }: Compared): PriceDifference | null {
-  const { kind, slug, adapterId, upstreamModel, spec } = listing;
+function differenceOf(
+  { kind, slug, adapterId, upstreamModel, spec }: Listing,
+  found: ListedModel,
+  day: string,
+  catalog: Catalog,
+) {
   const ours = priceOn(day, spec.prices);
   const theirs = listedPrice(day, found);
   if (ours === null || theirs === null) return null;
@@ -159,14 +133,19 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
   if (!ended && costs === listed) return null;
   return {
     provider: adapterId,
+    /** The vendor's own name for it. */
     upstream_model: upstreamModel,
     model: slug,
-    difference: ended ? "ended" : "price",
+    /** `price`: the list has another price; `ended`: the list says that the model was discontinued. */
+    difference: ended ? ("ended" as const) : ("price" as const),
     cost: costs,
     listed,
+    /** What callers pay. */
     sale: sold === null ? "" : priceWords(sold.sale, withWrites),
+    /** At the list's price, some calls would cost us more than they are sold for. */
     at_a_loss:
       serves && sold !== null && isDearer(withWrites ? price : { ...price, cacheWrite: cost.cacheWrite }, sold.sale),
+    /** The adapter's reason for the difference: it is then not a fault. Null if there is none. */
     note: spec.priceNote ?? null,
   };
 }
@@ -192,31 +171,29 @@ export function finder(list: PriceList, pricedAs: string): ((upstreamModel: stri
   };
 }
 
-/** Compares the upstream prices of all adapters' models on a day (`YYYY-MM-DD`) with a list. Models that have ended by then are skipped. */
+/**
+ * Compares the upstream prices of all adapters' models on a day (`YYYY-MM-DD`) with a list. Models that have ended by then are skipped.
+ * `unknown`: those that the list lacks, as `<provider>/<model>`.
+ */
 export function checkPrices(
   adapters: ReadonlyMap<string, AdapterSpec>,
   catalog: Catalog,
   list: PriceList,
   day: string,
-): PriceCheck {
+) {
   const differences: PriceDifference[] = [];
   const unknown: string[] = [];
   let compared = 0;
   for (const [id, spec] of adapters) {
     const find = finder(list, spec.pricedAs ?? id);
-    if (find === null) continue;
-    for (const listing of (["chat", "embeddings"] as const satisfies readonly Kind[]).flatMap((kind) =>
-      listingsOf(id, spec, kind),
-    )) {
-      if (hasEnded(listing.spec.retires, day)) continue;
+    for (const listing of [...listingsOf(id, spec, "chat"), ...listingsOf(id, spec, "embeddings")]) {
+      if (find === null || hasEnded(listing.spec.retires, day)) continue;
       const found = find(listing.upstreamModel);
-      if (found === undefined) {
-        unknown.push(`${id}/${listing.upstreamModel}`);
-        continue;
+      if (found === undefined) unknown.push(`${id}/${listing.upstreamModel}`);
+      else {
+        compared += 1;
+        differences.push(...[differenceOf(listing, found, day, catalog)].filter((one) => one !== null));
       }
-      compared += 1;
-      const difference = differenceOf({ listing, found, day, catalog });
-      if (difference !== null) differences.push(difference);
     }
   }
   return { differences, compared, unknown };

@@ -1,5 +1,6 @@
 // The names under which models are sold: `<maker>/<model>`, or `<adapter>/<model>` for a server that serves any.
 import type { EmbeddingsSpec, ModelSpec } from "./model-spec.ts";
+import type { UnitModelSpec } from "./unit-price.ts";
 
 export const SLUG = /^[a-z0-9][a-z0-9-]*\/[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 
@@ -18,19 +19,40 @@ export interface Listing {
   readonly spec: ModelSpec;
 }
 
+interface OfMaker {
+  readonly maker?: string | undefined;
+}
+
+/** The slug under which an adapter's model is sold. */
+export function slugOf({ maker }: OfMaker, upstreamModel: string, { slug }: { readonly slug?: string }): string {
+  return slug ?? (maker === undefined ? upstreamModel : `${maker}/${upstreamModel}`);
+}
+
 export function listingsOf(
   adapterId: string,
-  spec: { readonly maker?: string | undefined } & { readonly [K in Kind]?: Pick<EmbeddingsSpec, "models"> | undefined },
+  spec: OfMaker & { readonly [K in Kind]?: Pick<EmbeddingsSpec, "models"> | undefined },
   kind: Kind,
 ): readonly Listing[] {
   const models: EmbeddingsSpec["models"] = spec[kind]?.models ?? {};
   return Object.entries(models).map(([upstreamModel, model]) => ({
     kind,
     adapterId,
-    slug: model.slug ?? (spec.maker === undefined ? upstreamModel : `${spec.maker}/${upstreamModel}`),
+    slug: slugOf(spec, upstreamModel, model),
     upstreamModel,
     spec: model,
   }));
+}
+
+export type UnitListing = ReturnType<typeof unitListingsOf>[number];
+
+/** The same of an adapter's models that are priced by units. */
+export function unitListingsOf(
+  adapterId: string,
+  spec: OfMaker & { readonly unitModels?: Readonly<Record<string, UnitModelSpec>> },
+) {
+  return Object.entries(spec.unitModels ?? {}).map(([upstreamModel, model]) => {
+    return { kind: model.kind, adapterId, slug: slugOf(spec, upstreamModel, model), upstreamModel, spec: model };
+  });
 }
 
 /** Splits `<adapter>/<model>`; the model may contain slashes. Null if a part is missing. */

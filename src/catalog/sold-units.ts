@@ -4,7 +4,7 @@ import { eachOf, type Steps } from "../core/slices.ts";
 import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer } from "./catalog.ts";
 import { priceAt, priceOn } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
-import { splitSlug } from "./slug.ts";
+import { splitSlug, unitListingsOf } from "./slug.ts";
 import { type AudienceRules, deploymentsOf, isFirstHand, lastEnd, listPriceOf, surchargeOf } from "./sold.ts";
 import {
   compileUnitPrice,
@@ -12,7 +12,6 @@ import {
   isDearerUnits,
   sellUnitsAt,
   type UnitKind,
-  type UnitModelSpec,
   unitsOfTokens,
 } from "./unit-price.ts";
 
@@ -21,21 +20,15 @@ interface Listed {
   readonly offer: UnitOffer;
 }
 
-/** The slug under which an adapter's unit-priced model is sold. */
-function slugOf({ maker }: Adapter["spec"], upstreamModel: string, model: UnitModelSpec): string {
-  return model.slug ?? (maker === undefined ? upstreamModel : `${maker}/${upstreamModel}`);
-}
-
 function listedBy(adapter: Adapter, day: string, healthScope: string): readonly Listed[] {
-  const { id, spec } = adapter;
-  return Object.entries(spec.unitModels ?? {}).flatMap(([upstreamModel, model]) => {
-    const price = priceOn(day, model.prices);
-    if (price === null || hasEnded(model.retires, day)) return [];
-    const slug = slugOf(spec, upstreamModel, model);
+  const { id } = adapter;
+  return unitListingsOf(id, adapter.spec).flatMap(({ kind, slug, upstreamModel, spec }) => {
+    const price = priceOn(day, spec.prices);
+    if (price === null || hasEnded(spec.retires, day)) return [];
     const cost = sellUnitsAt(compileUnitPrice(price, `${id}:${upstreamModel}`), surchargeOf(adapter, upstreamModel));
     return deploymentsOf(adapter, upstreamModel).map(({ name }) => {
-      const healthKey = `${healthScope}${id}/${name} ${model.kind}`;
-      return { slug, offer: { adapter, upstreamModel: name, spec: model, cost, healthKey } };
+      const healthKey = `${healthScope}${id}/${name} ${kind}`;
+      return { slug, offer: { adapter, upstreamModel: name, spec, cost, healthKey } };
     });
   });
 }
@@ -72,14 +65,15 @@ export function endedUnitModels(
   served: readonly SoldUnitModel[],
 ): readonly (readonly [name: string, model: RetiredModel])[] {
   const isServed = new Set(served.map(({ kind, slug }) => `${kind} ${slug}`));
-  return [...adapters].flatMap(({ spec }) =>
-    Object.entries(spec.unitModels ?? {}).flatMap(([upstreamModel, model]) => {
-      const slug = slugOf(spec, upstreamModel, model);
-      const { kind, retires } = model;
-      if (retires === undefined || !hasEnded(retires, day) || isServed.has(`${kind} ${slug}`)) return [];
-      const names = [slug, splitSlug(slug)?.rest ?? slug];
-      return names.map((name) => [`${kind} ${name}`, { slug, retires }] as const);
-    }),
+  const ended = [...adapters].flatMap(({ id, spec: adapter }) =>
+    unitListingsOf(id, adapter).filter(
+      ({ kind, slug, spec }) => hasEnded(spec.retires, day) && !isServed.has(`${kind} ${slug}`),
+    ),
+  );
+  return ended.flatMap(({ kind, slug, spec: { retires } }) =>
+    [slug, splitSlug(slug)?.rest ?? slug].flatMap((name) =>
+      retires === undefined ? [] : [[`${kind} ${name}`, { slug, retires }] as const],
+    ),
   );
 }
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type ActionFacts, facts } from "./action.ts";
 import { type FacetsSpec, facets } from "./facets.ts";
 import { type PageLadderSpec, pageLadder } from "./page-ladder.ts";
-import { actionsOfPeopleFinder, type PeopleFinderSpec, peopleFinder } from "./people-finder.ts";
+import { type PeopleFinderSpec, peopleFinder } from "./people-finder.ts";
 import { actionId, count, fn, type JsonObject, jsonObject, place, type Said, some, words } from "./said.ts";
 
 /** The services that produce the parts of a demo video. */
@@ -116,55 +116,26 @@ export function defineActionTier<P>(spec: ActionTierSpec<P>): ActionTierSpec {
   return spec as unknown as ActionTierSpec;
 }
 
-export function definePageLadder(spec: Omit<PageLadderSpec, "kind">): PageLadderSpec {
-  return { kind: "page-ladder", ...spec };
+/** Types the data of one of our composites, and adds its kind. */
+function defines<Kind extends CompositeTierSpec["kind"]>(kind: Kind) {
+  type Spec = Extract<CompositeTierSpec, { readonly kind: Kind }>;
+  return (spec: Omit<Spec, "kind">) => ({ kind, ...spec }) as unknown as Spec;
 }
 
-export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): PeopleFinderSpec {
-  return { kind: "people-finder", ...spec };
-}
-
-export function defineFacets(spec: Omit<FacetsSpec, "kind">): FacetsSpec {
-  return { kind: "facets", ...spec };
-}
-
-export function defineHostedTools(spec: Omit<HostedToolsSpec, "kind">): HostedToolsSpec {
-  return { kind: "hosted-tools", ...spec };
-}
-
-export function defineDemoMaker(spec: Omit<DemoMakerSpec, "kind">): DemoMakerSpec {
-  return { kind: "demo-maker", ...spec };
-}
+export const definePageLadder = defines("page-ladder");
+export const definePeopleFinder = defines("people-finder");
+export const defineFacets = defines("facets");
+export const defineHostedTools = defines("hosted-tools");
+export const defineDemoMaker = defines("demo-maker");
 
 /** Our own actions belong to no adapter. */
 const OURS = "core/";
 
-export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [field: string, action: string])[] {
-  switch (spec.kind) {
-    case "page-ladder":
-      return [
-        ["map.action", spec.map.action],
-        ...spec.rungs.flatMap(({ tag, markdown, html }) =>
-          [markdown, html].flatMap((call) => (call === undefined ? [] : [[`rungs ${tag}`, call.action] as const])),
-        ),
-      ];
-    case "hosted-tools":
-      return [spec.web_search, spec.web_fetch].flatMap(({ takes, sources }) =>
-        sources.filter(({ action }) => !action.startsWith(OURS)).map(({ action }) => [takes, action] as const),
-      );
-    case "demo-maker":
-      return [
-        ["browser.begin", spec.browser.begin.action],
-        ["browser.end", spec.browser.end.action],
-      ];
-    case "people-finder":
-      return actionsOfPeopleFinder(spec);
-    case "facets":
-      return [
-        ["archive.action", spec.archive.action],
-        ...Object.entries(spec.facets).flatMap(([name, { sources }]) =>
-          sources.map(({ action }) => [`facets ${name}`, action] as const),
-        ),
-      ];
+/** The vendors' actions that a composite names, each with its place in the file. */
+export function* actionsNamedBy(spec: object, within = ""): Generator<readonly [field: string, action: string]> {
+  for (const [name, value] of Object.entries(spec)) {
+    if (name !== "action") {
+      if (typeof value === "object" && value !== null) yield* actionsNamedBy(value, `${within}${name}.`);
+    } else if (!value.startsWith(OURS)) yield [`${within}${name}`, value];
   }
 }

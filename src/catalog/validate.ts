@@ -68,12 +68,6 @@ export class CatalogError extends Error {
 const adapterId = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
 const unknownKind = z.strictObject({ kind: z.enum(Object.keys(COMPOSITE_TIERS), "is not a kind of tier") });
 
-function problemsOf(file: string, error: z.ZodError): readonly string[] {
-  return error.issues.map(
-    (issue) => `${file}: ${[...issue.path, ""].map(String).join(".").slice(0, -1)} ${issue.message}`,
-  );
-}
-
 const adapterTable = z.strictObject({ adapters: z.record(adapterId, adapter) });
 
 /** Address placeholders that nothing can fill in. */
@@ -84,13 +78,16 @@ function unfilled(spec: unknown): readonly string[] {
 }
 
 /** Each file is checked once, so compiling a schema would take longer than the check. */
-const ONCE = { jitless: true } as const;
+function problemsIn(file: string, schema: z.ZodType, value: unknown): readonly string[] {
+  const { issues = [] } = schema.safeParse(value, { jitless: true }).error ?? {};
+  return issues.map(({ path: at, message }) => `${file}: ${[...at, ""].map(String).join(".").slice(0, -1)} ${message}`);
+}
 
 /** Checks an adapter file's default export: an adapter or a table of them. The file's name is used only in the problems. */
 export function checkAdapter(file: string, value: unknown): readonly string[] {
   const isTable = isAdapterTable(value);
-  const checked = (isTable ? adapterTable : adapter).safeParse(value, ONCE);
-  if (!checked.success) return problemsOf(file, checked.error);
+  const problems = problemsIn(file, isTable ? adapterTable : adapter, value);
+  if (problems.length > 0) return problems;
   const rows: readonly (readonly [string, unknown])[] = isTable
     ? Object.entries(value.adapters).map(([id, row]) => [`${file}: adapters.${id}.`, row])
     : [[`${file}: `, value]];
@@ -111,11 +108,9 @@ function tierSchemaOf(value: unknown): z.ZodType {
 }
 
 export function checkTier(file: string, value: unknown): readonly string[] {
-  const checked = tierSchemaOf(value).safeParse(value, ONCE);
-  return checked.success ? [] : problemsOf(file, checked.error);
+  return problemsIn(file, tierSchemaOf(value), value);
 }
 
 export function checkTable(file: string, value: unknown): readonly string[] {
-  const checked = tableSchema.safeParse(value, ONCE);
-  return checked.success ? [] : problemsOf(file, checked.error);
+  return problemsIn(file, tableSchema, value);
 }
