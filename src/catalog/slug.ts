@@ -48,7 +48,7 @@ export type UnitListing = ReturnType<typeof unitListingsOf>[number];
 /** The same of an adapter's models that are priced by units. */
 export function unitListingsOf(
   adapterId: string,
-  spec: OfMaker & { readonly unitModels?: Readonly<Record<string, UnitModelSpec>> },
+  spec: OfMaker & { readonly unitModels?: Readonly<Record<string, UnitModelSpec>> | undefined },
 ) {
   return Object.entries(spec.unitModels ?? {}).map(([upstreamModel, model]) => {
     return { kind: model.kind, adapterId, slug: slugOf(spec, upstreamModel, model), upstreamModel, spec: model };

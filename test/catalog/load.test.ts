@@ -167,7 +167,7 @@ describe("an overlay", () => {
   test("may name no action in it that is not there, nor a kind of tier that there is none of", async () => {
     write("tiers/onescrape.ts", ladder("firecrawl/nothing"));
     expect(await problemsOf(load())).toEqual([
-      "tiers/onescrape.ts: rungs.0.markdown.action names firecrawl/nothing, which no adapter has",
+      "tiers/onescrape.ts: rungs.1.html.action names firecrawl/nothing, which no adapter has",
     ]);
     write("tiers/onescrape.ts", 'export default { kind: "stairs" };');
     expect(String(await problemsOf(load()))).toContain("onescrape.ts: kind is not a kind of tier");

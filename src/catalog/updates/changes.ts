@@ -5,7 +5,7 @@ import { compilePrice, priceOn } from "../price.ts";
 import { priceWords } from "../price-check.ts";
 import { hasEnded } from "../retirement.ts";
 import type { ModelEnd } from "../said.ts";
-import type { Kind } from "../slug.ts";
+import { type Kind, listingsOf, slugOf, unitListingsOf } from "../slug.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
 import { compileUnitPrice, type UnitModelSpec, unitPriceText } from "../unit-price.ts";
 import { comparedPrice, comparedUnits } from "./compare.ts";
@@ -183,10 +183,6 @@ function endChanges(
   ];
 }
 
-function slugOf(vendor: VendorFacts, model: string, spec: { readonly slug?: string }): string {
-  return spec.slug ?? (vendor.maker === undefined ? model : `${vendor.maker}/${model}`);
-}
-
 function knownOf(vendor: VendorFacts, list: VendorList, at: Moment, all: readonly VendorFacts[]): Compared {
   const changes: Change[] = [];
   const seen: Seen[] = [];
@@ -198,18 +194,17 @@ function knownOf(vendor: VendorFacts, list: VendorList, at: Moment, all: readonl
     else seen.push({ vendor: vendor.id, kind, model });
     return facts;
   };
-  for (const kind of ["chat", "embeddings"] as const) {
-    for (const [model, spec] of Object.entries(vendor[kind]?.models ?? {})) {
+  for (const kind of ["chat", "embeddings"] as const)
+    for (const { upstreamModel: model, slug, spec } of listingsOf(vendor.id, vendor, kind)) {
       const facts = found(kind, model, spec);
       if (facts === null) continue;
-      const one: One = { vendor, kind, model, slug: slugOf(vendor, model, spec), spec, facts, at };
+      const one: One = { vendor, kind, model, slug, spec, facts, at };
       changes.push(...priceChanges(one), ...lengthChanges(one), ...imageChanges(one), ...endChanges(one, all));
     }
-  }
-  for (const [model, spec] of Object.entries(vendor.unitModels ?? {})) {
+  for (const { upstreamModel: model, slug, spec } of unitListingsOf(vendor.id, vendor)) {
     const facts = found("unitModels", model, spec);
     if (facts === null) continue;
-    const one = { vendor, kind: "unitModels" as const, model, slug: slugOf(vendor, model, spec), spec, facts, at };
+    const one = { vendor, kind: "unitModels" as const, model, slug, spec, facts, at };
     changes.push(...unitChanges(one), ...endChanges(one, all));
   }
   return { changes, seen, unknown };
@@ -234,7 +229,7 @@ function newOf(vendor: VendorFacts, list: VendorList, at: Moment): readonly Chan
   for (const kind of ["chat", "embeddings"] as const) {
     const models = vendor[kind]?.models ?? {};
     const known = Object.keys(models);
-    const slugs = new Set(Object.entries(models).map(([model, spec]) => slugOf(vendor, model, spec)));
+    const slugs = new Set(listingsOf(vendor.id, vendor, kind).map(({ slug }) => slug));
     for (const model of list.names) {
       if (Object.hasOwn(models, model)) continue;
       const like = newestLike(model, known);

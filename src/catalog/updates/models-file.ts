@@ -10,10 +10,7 @@ const DATED = /^\d{8}T\d{6}\.json$/;
 
 export const MODELS_FILE = "models.json";
 
-interface Folders {
-  readonly overlayDir: string | null;
-  readonly dataDir: string;
-}
+type Folders = Readonly<Record<"overlayDir", string | null> & Record<"dataDir", string>>;
 
 /** In `OVERLAY_DIR`, or in `DATA_DIR` if there is no overlay. */
 export function modelsFile({ overlayDir, dataDir }: Folders): string {

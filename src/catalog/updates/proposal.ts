@@ -6,7 +6,7 @@ import { pricedOn, salePriceOf } from "../sold.ts";
 import type { AdapterSpec } from "../spec.ts";
 import { type Change, compareWith, type Moment, type Seen, type SoldKind, type VendorFacts } from "./changes.ts";
 import { readList } from "./read-list.ts";
-import { type ModelsUpdate, type ModelUpdate, type VendorUpdate, withPrices, withTold } from "./update.ts";
+import { type AnyUpdate, type ModelsUpdate, type VendorUpdate, withPrices, withTold } from "./update.ts";
 
 export interface ProposalOrder {
   readonly bytes: Uint8Array;
@@ -23,23 +23,8 @@ export interface ProposalOrder {
   readonly yes: boolean;
 }
 
-export interface Proposal {
-  readonly format: string;
-  readonly changes: readonly Change[];
-  /** How many of the changes the update applies. */
-  readonly taken: number;
-  /** How many models in the list match what is sold here, and the models that it lacks. */
-  readonly compared: number;
-  readonly unknown: readonly string[];
-  readonly update: ModelsUpdate;
-}
-
-/** The facts of an update about any model, however it is priced. */
-type Told = Omit<ModelUpdate, "prices"> & { readonly prices?: readonly { readonly since: string }[] };
-type ToldOfVendor = Partial<Record<SoldKind, Record<string, Told>>>;
-
 /** Merges new facts about a model over earlier ones. */
-function toldOver(was: Told | undefined, now: Told): Told {
+function toldOver(was: AnyUpdate | undefined, now: AnyUpdate): AnyUpdate {
   const prices = withPrices(was?.prices ?? [], now.prices);
   return { ...was, ...now, ...(prices.length === 0 ? {} : { prices }) };
 }
@@ -50,8 +35,8 @@ function withChanges(
   seen: readonly Seen[],
   day: string,
 ): Readonly<Record<string, VendorUpdate>> {
-  const vendors = structuredClone(before) as Record<string, ToldOfVendor>;
-  const tell = ({ vendor, kind, model }: Seen, now: Told) => {
+  const vendors = structuredClone(before) as Record<string, Partial<Record<SoldKind, Record<string, AnyUpdate>>>>;
+  const tell = ({ vendor, kind, model }: Seen, now: AnyUpdate) => {
     const ofVendor = vendors[vendor] ?? {};
     const models = ofVendor[kind] ?? {};
     models[model] = toldOver(models[model], now);
@@ -112,7 +97,7 @@ function heldAtLoss(
 }
 
 /** Reads a list and determines what would change. Throws BadList if the list is not credible: then nothing changes. */
-export function proposalOf(order: ProposalOrder): Proposal {
+export function proposalOf(order: ProposalOrder) {
   const { bytes, source, vendor, vendors, before, takenAt, yes } = order;
   const day = takenAt.slice(0, 10);
   const at: Moment = { day, stamp: takenAt.slice(0, 19).replace(/[-:]/g, "") };
@@ -133,7 +118,16 @@ export function proposalOf(order: ProposalOrder): Proposal {
     source: of.source,
     vendors: withChanges(before?.vendors ?? {}, taken, same, day),
   };
-  return { format: list.format, changes, taken: taken.length, compared: seen.length, unknown, update };
+  return {
+    format: list.format,
+    changes,
+    /** How many of the changes the update applies. */
+    taken: taken.length,
+    /** How many models in the list match what is sold here, and the models that it lacks. */
+    compared: seen.length,
+    unknown,
+    update,
+  };
 }
 
 /** Every vendor whose adapter lists models, with `configured` as live accounts see it. */

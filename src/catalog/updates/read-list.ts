@@ -9,63 +9,50 @@ import { rulesList } from "./rules-list.ts";
 export const LIST_BYTES_MAX = 24 * 1024 * 1024;
 const DEPTH_MAX = 64;
 
-/** The first duplicate key in an object within the outer four levels of valid JSON: a parser would silently use the last value. */
+/**
+ * The first duplicate key within the outer four levels of a JSON text: a parser would silently use the last value. Throws where brackets are
+ * nested deeper than in any known list.
+ */
 export function doubleKey(text: string): string | null {
   const keys: (Set<string> | null)[] = [];
   let isKey = false;
+  let double: string | null = null;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
+    const known = keys.at(-1);
     if (char === 0x7b || char === 0x5b) {
-      keys.push(char === 0x7b ? new Set() : null);
+      if (keys.push(char === 0x7b ? new Set() : null) > DEPTH_MAX)
+        throw new BadList(`its JSON is nested deeper than ${DEPTH_MAX}`);
       isKey = char === 0x7b;
     } else if (char === 0x7d || char === 0x5d) {
       keys.pop();
       isKey = false;
-    } else if (char === 0x2c) isKey = keys.at(-1) != null;
+    } else if (char === 0x2c) isKey = known != null;
     else if (char === 0x22) {
       const begin = at + 1;
-      for (at = begin; text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
-      const known = keys.at(-1);
+      for (at = begin; at < text.length && text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
       if (isKey && known != null && keys.length <= 4) {
         const key = text.slice(begin, at);
-        if (known.has(key)) return key;
+        if (known.has(key)) double ??= key;
         known.add(key);
       }
       isKey = false;
     }
   }
-  return null;
-}
-
-/** Whether brackets are nested deeper than in any known list. */
-function isDeep(text: string): boolean {
-  let depth = 0;
-  let inText = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charCodeAt(at);
-    if (inText) {
-      if (char === 0x5c) at++;
-      else if (char === 0x22) inText = false;
-    } else if (char === 0x22) inText = true;
-    else if (char === 0x7b || char === 0x5b) {
-      if (++depth > DEPTH_MAX) return true;
-    } else if (char === 0x7d || char === 0x5d) depth--;
-  }
-  return false;
+  return double;
 }
 
 function jsonOf(bytes: Uint8Array): unknown {
   if (bytes.byteLength > LIST_BYTES_MAX) throw new BadList(`it has more than ${LIST_BYTES_MAX / 1_048_576} MiB`);
   const text = new TextDecoder().decode(bytes);
   if (/^\s*</.test(text.slice(0, 200))) throw new BadList("it is a page of HTML or XML, no JSON");
-  if (isDeep(text)) throw new BadList(`its JSON is nested deeper than ${DEPTH_MAX}`);
+  const twice = doubleKey(text);
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     throw new BadList("it is not complete JSON");
   }
-  const twice = doubleKey(text);
   if (twice !== null) throw new BadList(`it has ${twice.slice(0, 100)} twice`);
   return json;
 }

@@ -1,5 +1,6 @@
 // Rows for display: what is sold, by which providers, from and until when, and how old each fact is; and what an update would change.
-import type { Audience, Catalog, EmbeddingOffer, Offer, UnitOffer } from "../catalog.ts";
+import type { Audience, Catalog } from "../catalog.ts";
+import type { Kind } from "../slug.ts";
 import type { Change, SoldKind } from "./changes.ts";
 import type { ModelsUpdate } from "./update.ts";
 
@@ -16,35 +17,22 @@ export interface SoldRow {
   readonly checked: string | null;
 }
 
-function seenOn(
-  kind: SoldKind,
-  { adapter, upstreamModel }: Offer | EmbeddingOffer | UnitOffer,
-  update: ModelsUpdate | null,
-) {
-  return update?.vendors[adapter.id]?.[kind]?.[upstreamModel]?.seen ?? null;
-}
-
 /** The oldest day: a price is only as reliable as the fact checked longest ago. */
 function oldest(days: readonly (string | null)[]): string | null {
   return days.includes(null) ? null : (days.toSorted()[0] ?? null);
 }
 
 export function soldRows(catalog: Catalog, update: ModelsUpdate | null, audience: Audience): readonly SoldRow[] {
-  const byToken = [...catalog.models(audience), ...catalog.embeddings(audience)].map((model) => {
-    const kind = model.kind;
-    return { model, kind, checked: oldest(model.offers.map((offer) => seenOn(kind, offer, update))) };
-  });
-  const byUnits = catalog.unitModels(audience).map((model) => {
-    return {
-      model,
-      kind: model.kind,
-      checked: oldest(model.offers.map((offer) => seenOn("unitModels", offer, update))),
-    };
-  });
-  return [...byToken, ...byUnits]
-    .map(({ model: { slug, sale, offers, retires }, kind, checked }): SoldRow => {
+  const sold = [...catalog.models(audience), ...catalog.embeddings(audience), ...catalog.unitModels(audience)];
+  return sold
+    .map((model): SoldRow => {
+      const { slug, kind, sale, offers, retires } = model;
+      const list: SoldKind = "rates" in sale ? "unitModels" : (kind as Kind);
+      const days = offers.map(
+        (offer) => update?.vendors[offer.adapter.id]?.[list]?.[offer.upstreamModel]?.seen ?? null,
+      );
       const providers = [...new Set(offers.map(({ adapter }) => adapter.id))];
-      return { model: slug, kind, providers, since: sale.since, until: retires?.on ?? null, checked };
+      return { model: slug, kind, providers, since: sale.since, until: retires?.on ?? null, checked: oldest(days) };
     })
     .sort((a, b) => (a.model < b.model ? -1 : 1));
 }

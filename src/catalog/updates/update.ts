@@ -1,11 +1,11 @@
 // What model lists have reported since the adapters were written: dated facts that are merged over the adapters and checked like them.
 import { z } from "zod";
 import { eachOf, type Steps } from "../../core/slices.ts";
-import type { EmbeddingsSpec, ModelSpec } from "../model-spec.ts";
+import type { ModelSpec, PartBounds } from "../model-spec.ts";
 import { count, day, modelEnd, type Said, slug } from "../said.ts";
 import type { AdapterSpec } from "../spec.ts";
-import { plainTokenPrices, tokenPrices } from "../token-price.ts";
-import { type UnitModelSpec, unitPrices } from "../unit-price.ts";
+import { plainTokenPrices, type TokenPriceSpec, tokenPrices } from "../token-price.ts";
+import { unitPrices } from "../unit-price.ts";
 
 /** The facts about one model at one vendor. Facts that are left out come from the adapter. */
 const modelUpdate = z.strictObject({
@@ -69,9 +69,7 @@ function wellRead<Schema extends z.ZodType>(schema: Schema, value: unknown, plac
   throw new Error(`${[...place, ...(issue?.path ?? [])].join(".")} ${issue?.message ?? "is wrong"}`.trim());
 }
 
-interface Dated {
-  readonly since: string;
-}
+type Dated = Pick<TokenPriceSpec, "since">;
 
 /** Merges both lists by date; if the dates are equal, the update's price counts. */
 export function withPrices<Price extends Dated>(own: readonly Price[], told: readonly Price[] = []): readonly Price[] {
@@ -80,7 +78,16 @@ export function withPrices<Price extends Dated>(own: readonly Price[], told: rea
   return [...own.filter(({ since }) => !days.has(since)), ...told].sort((a, b) => (a.since < b.since ? -1 : 1));
 }
 
-function amended<Spec extends AnyModel>(spec: Spec, told: ModelUpdate): Spec {
+type Named = Pick<ModelSpec, "retires" | "priceNote" | "slug">;
+interface AnyModel {
+  readonly prices: readonly Dated[];
+  readonly parts?: PartBounds;
+}
+
+/** What an update says about a model, however it is priced. */
+export type AnyUpdate = Omit<ModelUpdate, "prices"> & { readonly prices?: readonly Dated[] };
+
+function amended<Spec extends AnyModel>(spec: Spec, told: AnyUpdate): Spec {
   const { imageTokensMax, contextTokens, outputTokensMax, retires } = told;
   const { imageTokensMax: own, ...otherParts } = spec.parts ?? {};
   const images = imageTokensMax ?? own ?? 0;
@@ -95,17 +102,17 @@ function amended<Spec extends AnyModel>(spec: Spec, told: ModelUpdate): Spec {
 }
 
 /** Builds a new model from a similar one, at its own prices. Null if the similar one no longer exists or there is no price. */
-function likened<Spec extends AnyModel>(models: Readonly<Record<string, Spec>>, told: ModelUpdate): Spec | null {
+function likened<Spec extends AnyModel>(models: Readonly<Record<string, Spec>>, told: AnyUpdate): Spec | null {
   const like = told.like === undefined || !Object.hasOwn(models, told.like) ? undefined : models[told.like];
   if (like === undefined || told.prices === undefined) return null;
-  const { retires: _end, priceNote: _note, slug: _slug, ...spec } = like;
+  const { retires: _end, priceNote: _note, slug: _slug, ...spec } = like as AnyModel & Partial<Named>;
   const named = told.slug === undefined ? spec : { ...spec, slug: told.slug };
-  return { ...amended({ ...named, prices: [] } as unknown as Spec, told) };
+  return amended({ ...named, prices: [] } as unknown as Spec, told);
 }
 
 function* withModels<Spec extends AnyModel>(
   own: Readonly<Record<string, Spec>>,
-  told: Readonly<Record<string, ModelUpdate>>,
+  told: Readonly<Record<string, AnyUpdate>>,
 ): Steps<Readonly<Record<string, Spec>>> {
   const models: Record<string, Spec> = { ...own };
   for (const [name, facts] of Object.entries(told)) {
@@ -117,26 +124,13 @@ function* withModels<Spec extends AnyModel>(
   return models;
 }
 
-function withUnitModels(
-  own: Readonly<Record<string, UnitModelSpec>>,
-  told: Readonly<Record<string, UnitModelUpdate>>,
-): Readonly<Record<string, UnitModelSpec>> {
-  const models: Record<string, UnitModelSpec> = { ...own };
-  for (const [name, { prices: newer, retires }] of Object.entries(told)) {
-    const known = Object.hasOwn(own, name) ? own[name] : undefined;
-    if (known === undefined) continue;
-    models[name] = { ...known, prices: withPrices(known.prices, newer), ...(retires === undefined ? {} : { retires }) };
-  }
-  return models;
-}
-
-type AnyModel = ModelSpec | EmbeddingsSpec["models"][string];
+type Models = Readonly<Record<string, AnyModel>>;
 
 /** What a vendor sells, from an adapter or from data sent to another thread. */
-export interface Selling {
-  readonly chat?: { readonly models: Readonly<Record<string, AnyModel>> } | undefined;
-  readonly embeddings?: { readonly models: Readonly<Record<string, AnyModel>> } | undefined;
-  readonly unitModels?: Readonly<Record<string, UnitModelSpec>> | undefined;
+interface Selling {
+  readonly chat?: { readonly models: Models } | undefined;
+  readonly embeddings?: { readonly models: Models } | undefined;
+  readonly unitModels?: Models | undefined;
 }
 
 /** A vendor with the update's facts about its models applied. */
@@ -146,7 +140,7 @@ export function* withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate):
   if (chat && told.chat) laid.chat = { ...chat, models: yield* withModels(chat.models, told.chat) };
   if (embeddings && told.embeddings)
     laid.embeddings = { ...embeddings, models: yield* withModels(embeddings.models, told.embeddings) };
-  if (unitModels && told.unitModels) laid.unitModels = withUnitModels(unitModels, told.unitModels);
+  if (unitModels && told.unitModels) laid.unitModels = yield* withModels(unitModels, told.unitModels);
   return { ...spec, ...laid };
 }
 
