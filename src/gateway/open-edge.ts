@@ -12,7 +12,7 @@ import { createGrants } from "../edge/oauth/grants.ts";
 import { type OAuthParts, oauthEndpoints, type PeopleParts, peopleEndpoints, signedIn } from "../edge/oauth/oauth.ts";
 import type { OpenIdProvider } from "../edge/oauth/openid-provider.ts";
 import { createOpenIdWay } from "../edge/oauth/openid-way.ts";
-import type { Choice } from "../edge/oauth/pages.ts";
+import type { Choice } from "../edge/oauth/person-pages.ts";
 import type { ReadDocument } from "../edge/oauth/server.ts";
 import { createSessions, type Sessions } from "../edge/oauth/sessions.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
@@ -23,7 +23,6 @@ import { OPERATOR_HEADER, PROVEN_HEADER } from "../edge/web/console/operator-log
 import { createOperatorSessions } from "../edge/web/console/operator-sessions.ts";
 import type { SignInParts } from "../edge/web/console/sign-in.ts";
 import { assetEndpoints } from "../edge/web/kit/assets.ts";
-import { personPages } from "../edge/web/person-pages.ts";
 import type { Config } from "../platform/config.ts";
 import { addressWindowKey, createRequestWindows } from "../platform/limits/request-windows.ts";
 import { sharedWindow } from "../platform/records/shared-window.ts";
@@ -67,13 +66,11 @@ function peopleParts({ config, stores, url }: Foundation, callers: OpenCallers):
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
   const shared = sharedWindow(records, clock);
-  const home = config.pages ? "/account" : "/sign-in";
   return {
     sessions: createSessions(records, books, url.get),
-    pages: personPages(home),
     openId: null,
     base: url.get,
-    home,
+    home: config.pages ? "/account" : "/sign-in",
     authenticate: callers.doors.authenticate,
     callerOfKey: callers.callerOfKey,
     playKey: createPlayAccounts(config, stores),

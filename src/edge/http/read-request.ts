@@ -6,6 +6,7 @@ import type { BodyShare } from "../../platform/limits/body-bytes.ts";
 import { addressText, clientAddress } from "./client-address.ts";
 import { copyOf, type EngineRequest, type EngineResponse } from "./engine.ts";
 import { HeaderGuard } from "./guarded-headers.ts";
+import type { HttpReply } from "./http-reply.ts";
 import type { Edge } from "./server.ts";
 import type { SlowClient } from "./slow-clients.ts";
 
@@ -73,11 +74,6 @@ const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-export interface Peer {
-  /** Empty once the connection is no longer ours. */
-  remoteAddress(): ArrayBuffer | string;
-}
-
 /** What we, not the sender, determine of a request. */
 export interface RequestMade {
   readonly id: string;
@@ -107,7 +103,7 @@ export class EdgeRequest implements GatewayRequest {
   isChunked = false;
   /** Its sender closes the connection after the answer. */
   isLast = false;
-  readonly #peer: Peer;
+  readonly #peer: Pick<HttpReply, "remoteAddress">;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
   /** An error in its head that makes its end uncertain, so its connection must close. Null: none. */
@@ -117,7 +113,7 @@ export class EdgeRequest implements GatewayRequest {
   #address: string | null = null;
 
   /** Copies the kept parts of a request's head; `req` is invalid once its handler has returned. */
-  constructor(req: EngineRequest, peer: Peer, made: RequestMade) {
+  constructor(req: EngineRequest, peer: Pick<HttpReply, "remoteAddress">, made: RequestMade) {
     const method = req.getCaseSensitiveMethod();
     this.#keepAll(req, method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders, made.trustProxy > 0);
     const query = req.getQuery();
@@ -151,10 +147,11 @@ export class EdgeRequest implements GatewayRequest {
       guard.see(name, value);
       if (ONE_LINE.has(name)) {
         const bit = name === "host" ? 1 : name === "content-length" ? 2 : 4;
-        if ((seen & bit) !== 0) this.fault ??= twice(name);
+        if ((seen & bit) !== 0) this.fault ??= badHead(`The request has more than one ${name} header.`);
         seen |= bit;
         if (bit === 4) coding = value;
-        else if (bit === 2 && !LENGTH.test(value)) this.fault ??= noLength(value);
+        else if (bit === 2 && !LENGTH.test(value))
+          this.fault ??= badHead(`Content-Length ${JSON.stringify(value.slice(0, 40))} is not a number.`);
       }
       if (names.has(name)) this.#keepFirst(name, value);
       else if (API_KEY_HEADERS.has(name)) apiKey ||= value;
@@ -165,7 +162,8 @@ export class EdgeRequest implements GatewayRequest {
     this.refusal = guard.refusal();
     if (coding === null) return;
     this.isChunked = true;
-    this.fault ??= (seen & 2) === 0 ? codingFault(coding) : bothLengths();
+    this.fault ??=
+      (seen & 2) === 0 ? codingFault(coding) : badHead("The request has both Content-Length and Transfer-Encoding.");
   }
 
   /** An empty header counts as missing, except an idempotency key: its sender wants protection from being charged twice. */
@@ -203,17 +201,8 @@ export class EdgeRequest implements GatewayRequest {
 
 const LENGTH = /^\d{1,15}$/;
 
-function noLength(value: string): GatewayError {
-  const detail = `Content-Length ${JSON.stringify(value.slice(0, 40))} is not a number.`;
+function badHead(detail: string): GatewayError {
   return new GatewayError("bad_request", { detail });
-}
-
-function bothLengths(): GatewayError {
-  return new GatewayError("bad_request", { detail: "The request has both Content-Length and Transfer-Encoding." });
-}
-
-function twice(name: string): GatewayError {
-  return new GatewayError("bad_request", { detail: `The request has more than one ${name} header.` });
 }
 
 /** uWebSockets takes any transfer coding for chunked. */

@@ -19,7 +19,6 @@ import {
 } from "./engine.ts";
 import { HttpReply } from "./http-reply.ts";
 import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
-import { preflight } from "./preflight.ts";
 import {
   BARE_HEADERS,
   BODY_HEADERS,
@@ -379,6 +378,16 @@ export class Edge implements EngineHost {
     if (reply.begun) reply.cut();
     else this.#options.refuse(request, reply, new GatewayError("internal_error", { cause }), endpoint.errors);
   }
+}
+
+/** Tells a browser that pages of any origin may send their requests (Fetch standard, CORS preflight). */
+function preflight(reply: Reply, requestedHeaders: string): void {
+  reply.header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE");
+  // Clients send headers that we do not know, such as an SDK's version; refusing them would protect nothing.
+  reply.header("access-control-allow-headers", requestedHeaders.slice(0, 2_000) || "authorization, content-type");
+  reply.header("access-control-max-age", "86400");
+  // With a small body: without one nothing shows whether the answer is read, and it would be kept for a client that never reads.
+  reply.send(200, "{}");
 }
 
 function errorsOf(matched: Match): ErrorCodec {

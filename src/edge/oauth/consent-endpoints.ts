@@ -6,10 +6,10 @@ import type { Clock } from "../../core/clock.ts";
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { readFields } from "../../core/field-issues.ts";
 import { nanoFromCents, parseUsd } from "../../core/money.ts";
-import { browserEndpoint, fieldsOf, pageAnswer, seeOther, signedForm, tooOften, toSignIn } from "./forms.ts";
+import { browserEndpoint, fieldsOf, seeOther, tooOften, toSignIn } from "./forms.ts";
 import type { OAuthParts } from "./oauth.ts";
-import type { Choice } from "./pages.ts";
-import type { Asking, OAuthServer } from "./server.ts";
+import { type Choice, type ConsentForm, consentPage, messagePage, signedForm, userCodePage } from "./person-pages.ts";
+import type { OAuthServer } from "./server.ts";
 import { cookieOf, type Session } from "./sessions.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,17 +23,12 @@ const formSchema = z.object({
   days: z.enum(["1", "30", "90", "365"], "must be 1, 30, 90 or 365"),
 });
 
-interface Granted {
-  readonly label: string;
-  readonly limits: KeyLimits;
-}
-
 /** What the person agreed to, or an error message about the form for the person. */
 function readGranted(
   fields: Readonly<Record<string, string>>,
   choices: readonly Choice[],
   clock: Clock,
-): Granted | string {
+): { readonly label: string; readonly limits: KeyLimits } | string {
   const read = readFields(formSchema, fields);
   if (!("data" in read)) return read.map(({ path, message }) => `${path} ${message}`).join("; ");
   const { label, dollars, period, what, days } = read.data;
@@ -57,10 +52,7 @@ function readGranted(
 const CODES_PER_MINUTE = 20;
 
 /** The subject of the form: an authorization in a browser, or a device's code. */
-interface Asked extends Asking {
-  readonly action: string;
-  /** Null: not a device. */
-  readonly userCode: string | null;
+interface Asked extends ConsentForm {
   readonly agree: (accountId: string, keyId: string) => Promise<Answer>;
   readonly deny: () => Promise<Answer>;
 }
@@ -89,7 +81,7 @@ async function askedByDevice(parts: ConsentParts, typed: string): Promise<Asked 
   const oauth = await parts.server();
   const asking = await oauth.askingDevice(userCode);
   if (asking === null) return null;
-  const told = (title: string) => pageAnswer(parts.pages.message({ title, words: "Go back to your device." }));
+  const told = (title: string) => messagePage(title, "Go back to your device.");
   return Object.assign(asking, {
     action: "/oauth/device",
     userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`,
@@ -104,16 +96,8 @@ async function askedByDevice(parts: ConsentParts, typed: string): Promise<Asked 
   });
 }
 
-function gone({ pages }: ConsentParts): Answer {
-  const words = "Go back to the program that sent you, and begin again.";
-  return pageAnswer(pages.message({ title: "This request is over", words }), 404);
-}
-
-function consentPage(parts: ConsentParts, asked: Asked, told: { csrf: string; problem: string | null }): Answer {
-  const { client, action, userCode, leadsTo } = asked;
-  const { csrf, problem } = told;
-  const page = { client, action, userCode, leadsTo, choices: parts.choices(), csrf, problem };
-  return pageAnswer(parts.pages.consent(page), problem === null ? 200 : 400);
+function gone(): Answer {
+  return messagePage("This request is over", "Go back to the program that sent you, and begin again.", 404);
 }
 
 /** Creates the key row first: it must exist before a client learns that its grant is valid. */
@@ -126,10 +110,9 @@ async function decide(
   if (fields.decision !== "allow") return asked.deny();
   const granted = readGranted(fields, choices(), clock);
   const { accountId, csrf } = session;
-  if (typeof granted === "string") return consentPage(parts, asked, { csrf, problem: granted });
+  if (typeof granted === "string") return consentPage(asked, choices(), csrf, granted);
   const keyId = await grants.make(accountId, granted.label, granted.limits);
-  const full = "this account has too many keys: revoke some first";
-  if (keyId === null) return consentPage(parts, asked, { csrf, problem: full });
+  if (keyId === null) return consentPage(asked, choices(), csrf, "this account has too many keys: revoke some first");
   try {
     return await asked.agree(accountId, keyId);
   } catch (error) {
@@ -139,29 +122,28 @@ async function decide(
 }
 
 async function device(parts: ConsentParts, request: GatewayRequest): Promise<Answer> {
-  const { pages, take, sessions } = parts;
+  const { take, sessions } = parts;
   const session = await sessions.of(request);
   if (session === null) return toSignIn(request);
   const typed = request.query.get("user_code");
-  if (typed === null) return pageAnswer(pages.userCode({ problem: null }));
+  if (typed === null) return userCodePage();
   if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) throw tooOften(CODES_PER_MINUTE);
   const asked = await askedByDevice(parts, typed);
-  if (asked !== null) return consentPage(parts, asked, { csrf: session.csrf, problem: null });
-  const problem = "No device waits with this code. Codes are good for ten minutes.";
-  return pageAnswer(pages.userCode({ problem }), 404);
+  if (asked !== null) return consentPage(asked, parts.choices(), session.csrf);
+  return userCodePage("No device waits with this code. Codes are good for ten minutes.");
 }
 
 /** `/oauth/consent/{uid}` and `/oauth/device`. `server` is loaded for the first request that needs it. */
 export function consentEndpoints(parts: ConsentParts): readonly EndpointSpec[] {
   const { sessions, take } = parts;
   const decided = async (request: GatewayRequest, session: Session, asked: Asked | null) =>
-    asked === null ? gone(parts) : decide(parts, asked, { fields: fieldsOf(request.body), session });
+    asked === null ? gone() : decide(parts, asked, { fields: fieldsOf(request.body), session });
   return [
     browserEndpoint("GET", "/oauth/consent/{uid}", async (request) => {
       const asked = await askedHere(parts, request);
-      if (asked === null) return gone(parts);
+      if (asked === null) return gone();
       const session = await sessions.of(request);
-      return session === null ? toSignIn(request) : consentPage(parts, asked, { csrf: session.csrf, problem: null });
+      return session === null ? toSignIn(request) : consentPage(asked, parts.choices(), session.csrf);
     }),
     browserEndpoint(
       "POST",

@@ -1,13 +1,10 @@
-// What the pages for people share: how to return a page, and whether a form came from one of our pages.
+// What the pages for people share: how to return a page, and how to read a form.
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { PeopleParts } from "./oauth.ts";
-import type { Page } from "./pages.ts";
-import { isCsrf, type Session } from "./sessions.ts";
 
 const FORM_BYTES_MAX = 16 * 1024;
 
-type Answering = (request: GatewayRequest) => Promise<Answer>;
+export type Answering = (request: GatewayRequest) => Promise<Answer>;
 
 export function browserEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   const shape = { method, path, auth: "none", cookies: true, form: true, bodyBytesMax: FORM_BYTES_MAX } as const;
@@ -23,7 +20,10 @@ const PAGE_HEADERS = {
   "referrer-policy": "same-origin",
 };
 
-export function pageAnswer({ text, contentSecurityPolicy }: Page, status = 200): Answer {
+export function pageAnswer(
+  { text, contentSecurityPolicy }: { readonly text: string; readonly contentSecurityPolicy: string },
+  status = 200,
+): Answer {
   const headers = { ...PAGE_HEADERS, "content-security-policy": contentSecurityPolicy };
   return { status, body: text, headers };
 }
@@ -50,24 +50,6 @@ export function toSignIn({ path, query }: GatewayRequest): Answer {
 /** Whether a form came from another site, by the origin that the browser sends. */
 export function isForeign(request: GatewayRequest, base: string): boolean {
   return request.headers.get("origin") !== new URL(base).origin;
-}
-
-export function foreign({ pages, base }: Pick<PeopleParts, "pages" | "base">): Answer {
-  const words = `Nothing was done. Open the page anew, at ${base()}.`;
-  return pageAnswer(pages.message({ title: "This form came from elsewhere", words }), 403);
-}
-
-/** A form of a signed-in person, with the token that only our pages have. */
-export function signedForm(
-  parts: Pick<PeopleParts, "sessions" | "base" | "pages">,
-  change: (request: GatewayRequest, session: Session) => Promise<Answer>,
-): Answering {
-  return async (request) => {
-    const session = await parts.sessions.of(request);
-    if (session === null) return toSignIn(request);
-    const isOurs = !isForeign(request, parts.base()) && isCsrf(session, fieldsOf(request.body).csrf);
-    return isOurs ? change(request, session) : foreign(parts);
-  };
 }
 
 /** The fields of a form (application/x-www-form-urlencoded); of repeated names the last counts. */

@@ -6,20 +6,10 @@ import type { Caller } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { accessTokenReader, metadataEndpoints } from "./access-tokens.ts";
 import { consentEndpoints } from "./consent-endpoints.ts";
-import {
-  browserEndpoint,
-  fieldsOf,
-  foreign,
-  isForeign,
-  ownPath,
-  pageAnswer,
-  seeOther,
-  signedForm,
-  tooOften,
-} from "./forms.ts";
+import { browserEndpoint, fieldsOf, isForeign, ownPath, seeOther, tooOften } from "./forms.ts";
 import type { Grants } from "./grants.ts";
 import { type OpenIdDoor, openIdEndpoints } from "./openid-endpoints.ts";
-import type { Choice, Pages } from "./pages.ts";
+import { type Choice, foreignForm, signedForm, signedInPage, signInPage } from "./person-pages.ts";
 import type { OAuthServer, ReadDocument } from "./server.ts";
 import { isCsrf, type Sessions } from "./sessions.ts";
 import type { SigningKeys } from "./signing-keys.ts";
@@ -28,7 +18,7 @@ import type { SigningKeys } from "./signing-keys.ts";
 const SIGN_INS_PER_MINUTE = 10;
 
 async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answer> {
-  if (isForeign(request, parts.base())) return foreign(parts);
+  if (isForeign(request, parts.base())) return foreignForm(parts.base());
   const counted = `sign-in ${parts.addressKey(request.address)}`;
   if (!(await parts.take(counted, SIGN_INS_PER_MINUTE))) throw tooOften(SIGN_INS_PER_MINUTE);
   const fields = fieldsOf(request.body);
@@ -38,7 +28,7 @@ async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answ
   // A session may do what the primary key may, so only that key opens one.
   if (caller instanceof GatewayError || !caller.primary) {
     const problem = "This is not the primary key of an account here: the first one, which begins with tg_sk_.";
-    return pageAnswer(parts.pages.signIn({ next, problem, provider: parts.openId?.provider ?? null }), 401);
+    return signInPage(next, parts.openId?.provider ?? null, problem);
   }
   const { accountId, keyId } = caller.payer;
   return seeOther(next, [await parts.sessions.begin(request, accountId, keyId)]);
@@ -46,18 +36,13 @@ async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answ
 
 /** `GET` and `POST /sign-in`, `POST /sign-out`. */
 function signInEndpoints(parts: PeopleParts): readonly EndpointSpec[] {
-  const { sessions, pages, openId } = parts;
+  const { sessions, home, openId } = parts;
   return [
     browserEndpoint("GET", "/sign-in", async (request) => {
       const session = await sessions.of(request);
       const provider = openId?.provider ?? null;
-      if (session === null) {
-        const next = ownPath(request.query.get("next"), parts.home);
-        return pageAnswer(pages.signIn({ next, problem: null, provider }));
-      }
-      const { csrf, accountId } = session;
-      const linked = (await openId?.identities.list(accountId)) ?? [];
-      return pageAnswer(pages.signedIn({ csrf, accountId, provider: provider && { host: provider.host, linked } }));
+      if (session === null) return signInPage(ownPath(request.query.get("next"), home), provider);
+      return signedInPage(session, home, provider, (await openId?.identities.list(session.accountId)) ?? []);
     }),
     browserEndpoint("POST", "/sign-in", (request) => signIn(parts, request)),
     browserEndpoint(
@@ -77,7 +62,6 @@ const DOCUMENTS = 60;
 /** What sign-in needs, whatever follows it. */
 export interface PeopleParts {
   readonly sessions: Sessions;
-  readonly pages: Pages;
   /** Null: people can sign in only with keys. */
   readonly openId: OpenIdDoor | null;
   /** Our own URL, without a trailing slash. */
@@ -151,10 +135,10 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
 
   /** Loads the server on first use, so that it does not slow the gateway's start. */
   async function open(): Promise<OAuthServer> {
-    const { createOAuthServer } = await import("./server.ts");
+    const { OAuthServer } = await import("./server.ts");
     const mayFetch = () => take("client documents", DOCUMENTS);
     const readToken = accessTokenReader(keys, base, parts.clock);
-    return createOAuthServer(Object.assign({ mayFetch, readToken }, parts, { base: base(), keys: keys() }));
+    return new OAuthServer(Object.assign({ mayFetch, readToken }, parts, { base: base(), keys: keys() }));
   }
 
   function server(): Promise<OAuthServer> {

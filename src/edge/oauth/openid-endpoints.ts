@@ -1,10 +1,11 @@
 // Sign-in with the operator's OpenID provider: the redirect to it, the callback, and linking an account.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
-import { browserEndpoint, fieldsOf, ownPath, pageAnswer, seeOther, signedForm } from "./forms.ts";
+import { browserEndpoint, fieldsOf, ownPath, seeOther } from "./forms.ts";
 import type { Identities, Place } from "./identities.ts";
 import type { OAuthParts } from "./oauth.ts";
 import type { Identity, OpenIdProvider } from "./openid-provider.ts";
 import { createOpenIdWay, type OpenIdWay } from "./openid-way.ts";
+import { goOnPage, messagePage, signedForm } from "./person-pages.ts";
 
 const CALLBACK = "/sign-in/oidc/callback";
 
@@ -85,9 +86,7 @@ class OpenIdSignIn {
   }
 
   #told(status: number, words: string): Answer {
-    const { pages } = this.#parts;
-    const { host } = this.#door.provider;
-    return pageAnswer(pages.message({ title: "You are not signed in by this", words: `${host} ${words}` }), status);
+    return messagePage("You are not signed in by this", `${this.#door.provider.host} ${words}`, status);
   }
 }
 
@@ -108,8 +107,7 @@ export function openIdEndpoints(parts: OAuthParts, door: OpenIdDoor): readonly E
         const begun = await signIn.begin(request, "/sign-in", accountId);
         if (!("url" in begun)) return begun;
         // The page's policy lets forms submit only to us, so the person continues by a link.
-        const page = parts.pages.goOn({ to: begun.url, host: door.provider.host });
-        return { ...pageAnswer(page), cookies: [begun.cookie] };
+        return { ...goOnPage(begun.url, door.provider.host), cookies: [begun.cookie] };
       }),
     ),
     browserEndpoint(

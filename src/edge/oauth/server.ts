@@ -6,7 +6,7 @@ import { mediaTypeOf } from "../../core/event-stream.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import { resourcesOf, SCOPE } from "./access-tokens.ts";
 import { type AdapterParts, adapterOf, keepClient, oneWord } from "./adapter.ts";
-import type { AskingClient, Pages } from "./pages.ts";
+import { messagePage } from "./person-pages.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 const HOUR_SECONDS = 3_600;
@@ -29,7 +29,6 @@ export type ReadDocument = (url: string, bounds: { msMax: number; bytesMax: numb
 export interface ServerParts extends AdapterParts {
   readonly base: string;
   readonly keys: SigningKeys;
-  readonly pages: Pages;
   readonly readDocument: ReadDocument;
   /** Whether one more metadata document may be fetched now. */
   readonly mayFetch: () => Promise<boolean>;
@@ -37,13 +36,11 @@ export interface ServerParts extends AdapterParts {
 
 /** A client that waits for a person's decision. */
 export interface Asking {
-  readonly client: AskingClient;
-  readonly clientId: string;
+  /** `place`: where the client's answer goes, or its own page; by this the person can judge it. */
+  readonly client: { readonly name: string; readonly place: string };
   /** The URL to which the browser returns; null: the client is a device and polls. */
   readonly leadsTo: string | null;
 }
-
-export type OAuthServer = ReturnType<typeof createOAuthServer>;
 
 function featuresOf({ base, mayFetch }: ServerParts): Configuration["features"] {
   const resources = resourcesOf(base);
@@ -77,7 +74,7 @@ function featuresOf({ base, mayFetch }: ServerParts): Configuration["features"] 
 }
 
 function configurationOf(parts: ServerParts): Configuration {
-  const { keys, pages, readDocument } = parts;
+  const { keys, readDocument } = parts;
   return {
     adapter: (name: string) => adapterOf(name, parts),
     jwks: { keys: keys.all.map(({ kty, crv, alg, use, kid, x, y, d }) => ({ kty, crv, alg, use, kid, x, y, d })) },
@@ -127,13 +124,10 @@ function configurationOf(parts: ServerParts): Configuration {
       IdToken: HOUR_SECONDS,
     },
     renderError(ctx, out) {
-      const { text, contentSecurityPolicy } = pages.message({
-        title: "This did not work",
-        words: out.error_description ?? out.error,
-      });
+      const { body, headers = {} } = messagePage("This did not work", out.error_description ?? out.error);
       ctx.type = "html";
-      ctx.set("content-security-policy", contentSecurityPolicy);
-      ctx.body = text;
+      ctx.set("content-security-policy", headers["content-security-policy"] ?? "");
+      ctx.body = body;
     },
   };
 }
@@ -205,108 +199,106 @@ async function relayed(request: GatewayRequest, handle: DispatchFunc, base: stri
   return { status: answered.statusCode, body: answered.rawPayload, headers: told, cookies };
 }
 
-function sharedOf(parts: ServerParts) {
-  const { base } = parts;
-  const provider = new Provider(base, configurationOf(parts));
-  provider.proxy = true;
-  const handle: DispatchFunc = provider.callback();
+export class OAuthServer {
+  readonly #parts: ServerParts;
+  readonly #provider: Provider;
+  readonly #handle: DispatchFunc;
 
-  async function askingOf(params: Record<string, unknown>): Promise<Asking | null> {
-    const client = await provider.Client.find(textOf(params.client_id));
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    this.#provider = new Provider(parts.base, configurationOf(parts));
+    this.#provider.proxy = true;
+    this.#handle = this.#provider.callback();
+  }
+
+  relay(request: GatewayRequest): Promise<Answer> {
+    return relayed(request, this.#handle, this.#parts.base);
+  }
+
+  async asking(interactionId: string): Promise<Asking | null> {
+    const found = await this.#provider.Interaction.find(interactionId);
+    return found === undefined ? null : this.#askingOf(found.params);
+  }
+
+  /** Resolves to where the browser continues. */
+  async agree(interactionId: string, accountId: string, keyId: string): Promise<string> {
+    const interaction = await this.#interactionOf(interactionId);
+    await this.#keepGrant(interaction.params, accountId, keyId);
+    return this.#finish(interaction, { login: { accountId, remember: false }, consent: { grantId: keyId } });
+  }
+
+  async deny(interactionId: string): Promise<string> {
+    const interaction = await this.#interactionOf(interactionId);
+    return this.#finish(interaction, { error: "access_denied", error_description: "the person has said no" });
+  }
+
+  /** For devices, whose codes a person types in. */
+  async askingDevice(userCode: string): Promise<Asking | null> {
+    const code = await this.#deviceCode(userCode);
+    return code === null ? null : this.#askingOf(paramsOf(code));
+  }
+
+  async agreeDevice(userCode: string, accountId: string, keyId: string): Promise<void> {
+    const code = await this.#deviceCode(userCode);
+    if (code === null) throw new Error("the device's code is gone");
+    const params = paramsOf(code);
+    await this.#keepGrant(params, accountId, keyId);
+    const scope = [...new Set([...scopesOf(params).split(" "), SCOPE])].join(" ").trim();
+    const resource = textOf(params.resource) || this.#parts.base;
+    Object.assign(code, { accountId, grantId: keyId, scope, resource, authTime: code.iat });
+    await code.save();
+  }
+
+  async denyDevice(userCode: string): Promise<void> {
+    const code = await this.#deviceCode(userCode);
+    if (code === null) return;
+    Object.assign(code, { error: "access_denied", errorDescription: "the person has said no" });
+    await code.save();
+  }
+
+  async #askingOf(params: Record<string, unknown>): Promise<Asking | null> {
+    const client = await this.#provider.Client.find(textOf(params.client_id));
     if (client === undefined) return null;
     const redirect = stringOf(params.redirect_uri) ?? null;
     const place = redirect ?? client.clientUri ?? client.clientId;
     const name = (client.clientName ?? client.clientId).slice(0, 80);
-    return { client: { name, place: place.slice(0, 200) }, clientId: client.clientId, leadsTo: redirect };
+    return { client: { name, place: place.slice(0, 200) }, leadsTo: redirect };
   }
 
   /** Stores what a person agreed to under the key row's id, so that neither exists without the other. */
-  async function keepGrant(params: Record<string, unknown>, accountId: string, keyId: string): Promise<void> {
+  async #keepGrant(params: Record<string, unknown>, accountId: string, keyId: string): Promise<void> {
     const clientId = textOf(params.client_id);
-    const grant = new provider.Grant({ accountId, clientId });
+    const grant = new this.#provider.Grant({ accountId, clientId });
     grant.jti = keyId;
     const scopes = scopesOf(params);
     if (scopes !== "") grant.addOIDCScope(scopes);
-    for (const resource of resourcesOf(base)) {
+    for (const resource of resourcesOf(this.#parts.base)) {
       grant.addResourceScope(resource, SCOPE);
       grant.addResourceScope(`${resource}/`, SCOPE);
     }
     await grant.save();
-    await keepClient(parts, clientId);
+    await keepClient(this.#parts, clientId);
   }
 
-  return { provider, handle, askingOf, keepGrant };
-}
-
-type Shared = ReturnType<typeof sharedOf>;
-
-function browserSide(parts: ServerParts, { provider, handle, askingOf, keepGrant }: Shared) {
-  async function interactionOf(id: string): Promise<Interaction> {
-    const found = await provider.Interaction.find(id);
+  async #interactionOf(id: string): Promise<Interaction> {
+    const found = await this.#provider.Interaction.find(id);
     if (found === undefined) throw new Error("the interaction is gone");
     return found;
   }
 
-  async function finish(interaction: Interaction, result: Interaction["result"]): Promise<string> {
+  async #finish(interaction: Interaction, result: Interaction["result"]): Promise<string> {
     interaction.result = result;
-    await interaction.save(interaction.exp - Math.floor(parts.clock.epochMs() / 1_000));
+    await interaction.save(interaction.exp - Math.floor(this.#parts.clock.epochMs() / 1_000));
     return interaction.returnTo;
   }
 
-  return {
-    relay: (request: GatewayRequest) => relayed(request, handle, parts.base),
-    async asking(interactionId: string) {
-      const found = await provider.Interaction.find(interactionId);
-      return found === undefined ? null : askingOf(found.params);
-    },
-    /** Resolves to where the browser continues. */
-    async agree(interactionId: string, accountId: string, keyId: string) {
-      const interaction = await interactionOf(interactionId);
-      await keepGrant(interaction.params, accountId, keyId);
-      return finish(interaction, { login: { accountId, remember: false }, consent: { grantId: keyId } });
-    },
-    async deny(interactionId: string) {
-      const interaction = await interactionOf(interactionId);
-      return finish(interaction, { error: "access_denied", error_description: "the person has said no" });
-    },
-  };
-}
-
-/** The flow for devices, whose codes a person types in. */
-function deviceSide({ base }: ServerParts, { provider, askingOf, keepGrant }: Shared) {
-  async function deviceCode(userCode: string) {
-    const code = await provider.DeviceCode.findByUserCode(userCode);
+  async #deviceCode(userCode: string) {
+    const code = await this.#provider.DeviceCode.findByUserCode(userCode);
     if (code === undefined || code.isExpired || code.accountId !== undefined || code.error !== undefined) return null;
     return code;
   }
-
-  const paramsOf = (kept: { readonly params?: unknown }): AdapterPayload => (isRecord(kept.params) ? kept.params : {});
-
-  return {
-    async askingDevice(userCode: string) {
-      const code = await deviceCode(userCode);
-      return code === null ? null : askingOf(paramsOf(code));
-    },
-    async agreeDevice(userCode: string, accountId: string, keyId: string) {
-      const code = await deviceCode(userCode);
-      if (code === null) throw new Error("the device's code is gone");
-      const params = paramsOf(code);
-      await keepGrant(params, accountId, keyId);
-      const scope = [...new Set([...scopesOf(params).split(" "), SCOPE])].join(" ").trim();
-      const resource = textOf(params.resource) === "" ? base : textOf(params.resource);
-      Object.assign(code, { accountId, grantId: keyId, scope, resource, authTime: code.iat });
-      await code.save();
-    },
-    async denyDevice(userCode: string) {
-      const code = await deviceCode(userCode);
-      if (code === null) return;
-      Object.assign(code, { error: "access_denied", errorDescription: "the person has said no" });
-      await code.save();
-    },
-  };
 }
 
-export function createOAuthServer(parts: ServerParts) {
-  const shared = sharedOf(parts);
-  return Object.assign(browserSide(parts, shared), deviceSide(parts, shared));
+function paramsOf({ params }: { readonly params?: unknown }): AdapterPayload {
+  return isRecord(params) ? params : {};
 }

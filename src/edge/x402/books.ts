@@ -1,7 +1,7 @@
 // On-chain payments by anonymous payers in the ledger: one house account receives them and pays for their calls; play money has its own.
 import type { Accounts } from "../../core/account-rows.ts";
 import { add, type Nano, ZERO } from "../../core/money.ts";
-import { HOUSE_HOLD, HOUSE_POST, openHouseAccount } from "../../money/accounts/house-account.ts";
+import { HOUSE_POST, openHouseAccount } from "../../money/accounts/house-account.ts";
 import type { Money, PostOutcome, PostRequest, ReserveRequest } from "../../money/ledger/model/ledger.ts";
 import type { Window } from "../../money/ledger/model/window-list.ts";
 import type { Receipt } from "./receipts.ts";
