@@ -10,9 +10,7 @@ import type { JsonObject } from "./said.ts";
 
 export interface UnsignedRequest {
   readonly method?: string;
-  /** Scheme and authority. */
   readonly origin: string;
-  /** Including the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** A stream is read only as it is written out. */
@@ -72,7 +70,6 @@ export interface MerchantPayer {
 }
 
 export interface PaidCall {
-  /** The adapter's id. */
   readonly merchant: string;
   /** Identifies the transaction: no transaction pays twice. */
   readonly callId: string;
@@ -89,7 +86,6 @@ export interface PaidCall {
   readonly priced?: (nano: Nano) => void;
 }
 
-/** Null: there is no wallet. */
 export type MerchantPayerFor = (call: PaidCall) => MerchantPayer | null;
 
 /** The wallets to pay from, and the recipient: the operator's address for the merchant, or null for whichever one it names. */
@@ -237,7 +233,6 @@ export function keyInBody(field: string): Auth {
   };
 }
 
-/** For servers that need no key. */
 export const noAuth: Auth = { authorize: (request) => request, shown: () => true, keyless: true };
 
 /** Pays merchants per call from the operator's wallet, over the cheapest of these rails that both sides support; ties go to the first. */

@@ -65,7 +65,6 @@ export function boundedCommand(line: string): BoxCommand | null {
   return { language, text: Buffer.from(text, "base64").toString("utf8"), timeoutMs };
 }
 
-/** For a vendor's stand-in: the output of such a line. */
 export function boundedPrint({ stdout, stderr, exit_code, timed_out }: BoxOutput): string {
   return [timed_out === true ? TIMED_OUT : exit_code, base64(stdout), base64(stderr), ""].join("\n");
 }

@@ -170,7 +170,6 @@ export interface SoldUnitModel {
 /** A vendor's action that can serve a sold action. */
 export interface ActionOffer {
   readonly adapter: Adapter;
-  /** `<adapter id>/<action>`. */
   readonly id: string;
   readonly spec: ActionSpec;
   readonly table: EndpointTable | null;
@@ -195,7 +194,6 @@ export interface SoldAction {
   readonly servedAs: string | null;
   /** All candidates in order; those with `adapter.configured` false cannot serve. */
   readonly offers: readonly ActionOffer[];
-  /** Whether at least one offer can serve. */
   readonly configured: boolean;
 }
 

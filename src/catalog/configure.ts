@@ -121,7 +121,6 @@ function strangePlaces({ regionalCost, settings = {} }: AdapterSpec, env: Adapte
   return [`${setting?.env[0]} is none of ${regionalCost.places.map(({ begins }) => begins).join(", ")}`];
 }
 
-/** Invalid deployments, and deployments of models that the adapter does not have. */
 function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   if (spec.deployments !== true) return [];
   const variable = envName(id, "DEPLOYMENTS");
@@ -168,7 +167,6 @@ export function walletVariable(rail: Rail): string {
 
 /** The operator's settings besides keys, for all vendors. */
 export interface OwnFacts {
-  /** `CONTACT`; null if it is not set. */
   readonly contact: string | null;
   readonly rails: readonly Rail[];
   /** Vendors that store nothing sent with the operator's keys. */

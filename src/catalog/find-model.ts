@@ -132,7 +132,6 @@ function whyNot(name: string, search: Search<unknown>): GatewayError {
   return split === null ? unknown(name, name, "", search) : suffixed(name, split.base, split.suffix, search);
 }
 
-/** Throws where there is none. */
 function find<Model>(name: string, search: Search<Model>): Model {
   const found = lookUp(name, search);
   if (found === null) throw whyNot(name, search);
@@ -148,7 +147,6 @@ export function knownModel(name: string, catalog: Catalog, audience: Audience): 
   return lookUp(name, chatSearch("", catalog, audience));
 }
 
-/** The chat model of that name. Throws where there is none. */
 export function findModel(name: string, param: string, catalog: Catalog, audience: Audience): SoldModel {
   return find(name, chatSearch(param, catalog, audience));
 }

@@ -25,7 +25,6 @@ export interface JobEnd {
 
 export interface Served {
   readonly provider: string;
-  /** `<service>/<action>` */
   readonly action: string;
   readonly upstreamNano: Nano;
   /** What model calls used; absent: the job made none. */

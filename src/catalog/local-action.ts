@@ -9,7 +9,6 @@ import type { ActionFacts } from "./action.ts";
 import type { Json, JsonObject, Params } from "./said.ts";
 
 export interface WantedCall {
-  /** `<service>/<action>`. */
   readonly action: string;
   readonly params: JsonObject;
   /** The time limit in milliseconds. Default: the action's own. */
@@ -34,7 +33,6 @@ export type ChatAnswer =
   | { readonly ok: true; readonly id: string; readonly model: string; readonly json: unknown; readonly ms: number }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
-/** A speech request by one of our functions. */
 export interface WantedSpeech {
   readonly model: string;
   readonly text: string;

@@ -195,7 +195,6 @@ export function byFirstPrice(catalog: Catalog, audience: Audience): readonly Tie
   return priced.sort((a, b) => a.blend - b.blend).map(({ tier }) => tier);
 }
 
-/** The cheapest tier first. */
 function* tierRows(catalog: Catalog, audience: Audience) {
   const rows = yield* eachOf(byFirstPrice(catalog, audience), (tier) => tierRow(tier, catalog, audience));
   return rows.filter((row) => row !== null);

@@ -41,7 +41,6 @@ export class HeardOutput {
     return this.#keep(this.#stdout, bytes);
   }
 
-  /** See `stdout`. */
   stderr(bytes: Uint8Array): boolean {
     return this.#keep(this.#stderr, bytes);
   }

@@ -9,7 +9,6 @@ import type { ActionTierSpec } from "./tier.ts";
 
 export interface ActionSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
-  /** By adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
   readonly tiers: Iterable<ActionTierSpec>;
   /** Separates the health of sandbox candidates from that of live ones. */

@@ -77,7 +77,6 @@ export function endedUnitModels(
   );
 }
 
-/** The slugs of a kind that consist of a maker and this name. */
 export function unitSlugsNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): readonly string[] {
   return models.filter((model) => model.kind === kind && splitSlug(model.slug)?.rest === name).map(({ slug }) => slug);
 }

@@ -11,7 +11,6 @@ import type { ModelEnd } from "./said.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
 
 export interface SaleRules {
-  /** `LLM_MARKUP_PERCENT`. */
   readonly markupPercent: number;
   /** `ALLOW_LOSS`: offers that cost more than the sale price also serve. */
   readonly allowLoss: boolean;
@@ -22,7 +21,6 @@ export interface AudienceRules extends SaleRules {
   readonly liveIds: ReadonlySet<string>;
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string;
-  /** Separates the health of sandbox candidates from that of live ones. */
   readonly healthScope: string;
 }
 

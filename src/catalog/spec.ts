@@ -123,7 +123,6 @@ export type NativeWire = z.infer<typeof nativeWire>;
 type Checked = Said<z.infer<typeof adapter>>;
 /** An adapter. The types of its actions' params are erased outside its file. */
 export interface AdapterSpec extends Omit<Checked, "actions" | "keylessDoor"> {
-  /** Sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly keylessDoor?: KeylessDoor;
 }

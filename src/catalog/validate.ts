@@ -27,7 +27,6 @@ function filesIn(folder: string): readonly string[] {
 /** Whether identical files passed an identical check before. */
 interface KeptVerdict {
   readonly isGood: boolean;
-  /** Records that they passed now. */
   keep(): void;
 }
 

@@ -83,7 +83,6 @@ interface BatchLineParts {
   open(catalog: () => Catalog): { readonly endpoints: readonly Endpoint[]; readonly deps: ServeDeps };
 }
 
-/** How many catalogs have endpoints at once. */
 const OPENED_MAX = 32;
 
 export class BatchLines implements LineCalls {

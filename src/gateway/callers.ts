@@ -105,7 +105,6 @@ export async function openCallers(foundation: Foundation) {
     forget,
     callerOfKey,
     ofWorkGoingOn: authenticator.ofWorkGoingOn.bind(authenticator),
-    /** The keys that sign access tokens; null: access tokens are disabled. */
     signingKeys: keys,
   };
 }

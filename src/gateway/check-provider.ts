@@ -20,12 +20,9 @@ interface AskBounds {
 }
 
 export interface Asked {
-  /** Null: the answer was complete. */
   readonly failure: AttemptFailure | null;
   readonly reading: Reading;
-  /** The bytes that would have been streamed to a caller. */
   readonly streamed: Buffer;
-  /** Null where the attempt failed. */
   readonly final: FinalPart | null;
 }
 
@@ -76,7 +73,6 @@ export interface ProviderCheck {
   /** The vendor's HTTP status; 0 where there was none. */
   readonly status: number;
   readonly ms: number;
-  /** The proxy of the call, without its password; absent: none. */
   readonly proxy?: string;
   /** The vendor's message or the remedy; "" where there is nothing to say. */
   readonly detail: string;

@@ -38,7 +38,6 @@ export interface Phase {
 
 export type Drain = ReturnType<typeof createDrain>;
 
-/** Polls until `isQuiet`, for at most `msMax`. */
 async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
   const untilMs = systemClock.elapsedMs() + msMax;
   while (!isQuiet() && systemClock.elapsedMs() < untilMs) {

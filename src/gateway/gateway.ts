@@ -89,9 +89,7 @@ async function openGateway(options: GatewayOptions, opened: Opened) {
     url: url.get(),
     adminUrl: adminServer === null ? "" : listenerUrl(config.adminHost, adminServer.port),
     adminToken: work.callers.adminToken,
-    /** The sandbox upstream of this process; null: none. */
     sandboxUrl: catalog.sandboxUrl,
-    /** The lines printed for the operator at the start. */
     async startWords(): Promise<readonly string[]> {
       const made = await setup();
       const refused = refusalsIn(upstream.failures, catalog.current()).flatMap(({ message }) => warningOf(message));
@@ -103,7 +101,6 @@ async function openGateway(options: GatewayOptions, opened: Opened) {
       await reload();
     },
     ...createDrain(foundation, publicServer),
-    /** All metrics of this process, in Prometheus' text format. */
     metricsText: () => observer.metricsText(),
   };
 }

@@ -105,7 +105,6 @@ export class Losses {
     this.#after = after;
   }
 
-  /** Starts from today's record. */
   start(): void {
     void this.exchange();
     this.#timer = setInterval(() => this.exchange(), BEAT_MS).unref();
@@ -210,7 +209,6 @@ export class Losses {
     return row;
   }
 
-  /** The current day, in days since 1970; begins it with no rows. */
   #today(): number {
     const day = Math.floor(systemClock.epochMs() / DAY_MS);
     if (day !== this.#day) this.#rows.clear();

@@ -13,7 +13,6 @@ import type { ModelCandidate, UnitCandidate } from "../upstream/model-candidate.
 
 type AnyCandidate = ModelCandidate | UnitCandidate;
 
-/** How a candidate's model is sold, as text. */
 type SaleOf = (candidate: AnyCandidate) => string;
 
 /** What a batch API answers says nothing about the provider's health at other calls. */

@@ -90,11 +90,8 @@ export async function openCatalog(config: Config) {
     current: () => current.catalog,
     /** Calls `prepare`, in slices, with each later catalog before it takes effect. */
     beforeNext: (prepare: (next: Catalog) => Steps<void>) => void prepares.push(prepare),
-    /** The names that may be metric labels. */
     names: () => current.names,
-    /** The sandbox upstream of this process, or the one in the settings; null: none. */
     sandboxUrl,
-    /** The model list in force; null: none. */
     update: () => current.update,
     /** Reloads adapters, tiers, the overlay and the model list. On an error the old catalog stays in force. */
     reload: () =>

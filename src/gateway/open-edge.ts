@@ -80,7 +80,6 @@ function peopleParts({ config, stores, url }: Foundation, callers: OpenCallers):
   };
 }
 
-/** Null: people cannot sign in. */
 export async function openPeople(
   foundation: Foundation,
   callers: OpenCallers,

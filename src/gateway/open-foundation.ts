@@ -113,9 +113,7 @@ async function openGround(options: GatewayOptions, opened: Opened) {
     catalog,
     failedCalls,
     figures,
-    /** Null: no trace collector is configured. */
     traces,
-    /** A provider's name in OpenTelemetry's conventions. */
     otelName,
     /** What spans record of requests and answers; null: nothing. */
     spanContents,

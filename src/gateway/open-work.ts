@@ -86,7 +86,6 @@ export async function openWork(foundation: Foundation) {
     jobs,
     lines,
     run,
-    /** How callers without a key pay; null: a key is required. */
     anonymousPayers,
     events,
     requestLog,

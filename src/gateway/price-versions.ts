@@ -25,7 +25,6 @@ export interface KeptPrice {
   readonly usd: Texts;
   /** For longer prompts: the prices above a number of tokens. */
   readonly steps: readonly Texts[];
-  /** Prices at other hours, UTC. */
   readonly hours: readonly Texts[];
 }
 
@@ -118,7 +117,6 @@ export function keepPriceVersions(records: Records, catalog: () => Catalog, onBr
   note();
   const timer = setInterval(note, HOUR_MS).unref();
   return {
-    /** Call when another catalog takes effect. */
     note,
     async stop() {
       clearInterval(timer);

@@ -26,7 +26,6 @@ async function requireSafe(link: RedisLink, config: Config): Promise<void> {
   throw new Error(`REDIS_URL: this server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 starts all the same.`);
 }
 
-/** All subscribers of news share one connection. */
 function newsOf(link: Pick<RedisLink, "subscribe">): Others["hear"] {
   const listeners: { readonly onText: (text: string) => void; readonly onGap: () => void }[] = [];
   let listening: Promise<Subscription> | null = null;
@@ -48,7 +47,6 @@ function newsOf(link: Pick<RedisLink, "subscribe">): Others["hear"] {
 export interface ServerOptions {
   readonly owner: string;
   readonly events: StoreEvents;
-  /** A hold whose process has died ends this long after its last renewal. */
   readonly leaseMs: number;
 }
 

@@ -15,7 +15,6 @@ export interface Setup {
   readonly actions: { readonly on: number; readonly of: number };
   /** Set variables that look like typos of known ones. */
   readonly mistyped: readonly NearVariable[];
-  /** A model for a first call; null: none is available. */
   readonly first_model: string | null;
   readonly sandbox: boolean;
 }

@@ -8,7 +8,6 @@ const COLUMNS = 80;
 const INDENT = "  ";
 export const COMMAND = "npm run -s tollgate --";
 
-/** Wraps words into lines; indents all but the first. */
 function filled(words: readonly string[], indent: string): string[] {
   const lines: string[] = [];
   for (const word of words) {

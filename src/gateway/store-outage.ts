@@ -30,7 +30,6 @@ function isOfOutage(error: unknown): boolean {
   return false;
 }
 
-/** The innermost message: the connection's. */
 function reasonOf(error: unknown): string {
   let one = error;
   for (let depth = 0; depth < CAUSES_MAX && one instanceof Error && one.cause instanceof Error; depth++)

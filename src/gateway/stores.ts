@@ -13,7 +13,6 @@ import { openFile, openJoined, openServed } from "./file-stores.ts";
 export const LEASE_MS = 60_000;
 
 export interface Stores {
-  /** This process, as the owner of its holds. */
   readonly owner: string;
   readonly ledger: Ledger;
   readonly records: Records;
@@ -44,7 +43,6 @@ export interface Others {
 }
 
 export interface StoreEvents {
-  /** The store is broken beyond recovery: the process should exit. */
   readonly onFatal: (error: Error) => void;
   /** The store is down for now; for the log. */
   readonly onBroken?: (error: unknown) => void;

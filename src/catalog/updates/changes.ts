@@ -30,7 +30,6 @@ export type SoldKind = Kind | "unitModels";
 export interface Change {
   readonly vendor: string;
   readonly kind: SoldKind;
-  /** The vendor's own name for it. */
   readonly model: string;
   readonly slug: string;
   readonly what: "new" | "price" | "length" | "images" | "ends";
@@ -74,7 +73,6 @@ function isSameContext(ours: number, theirs: number, output: number): boolean {
   return isNear(ours, theirs) || isNear(ours + output, theirs) || (theirs > ours && theirs < ours + output);
 }
 
-/** A model that is sold here and listed. */
 interface Listed<OfKind extends SoldKind, Spec> {
   readonly vendor: VendorFacts;
   readonly kind: OfKind;

@@ -30,7 +30,6 @@ export interface VendorList {
   find(name: string): ListedFacts | null;
 }
 
-/** The names that a list may use for a vendor. */
 export interface ListedVendor {
   readonly id: string;
   readonly pricedAs: string | null;

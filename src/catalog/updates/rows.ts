@@ -11,7 +11,6 @@ export interface SoldRow {
   readonly providers: readonly string[];
   /** The day on which today's price started. */
   readonly since: string;
-  /** The day on which the last provider ends it; null if no end is known. */
   readonly until: string | null;
   /** The day on which a list last matched what is sold here; null if no list has been checked. */
   readonly checked: string | null;

@@ -36,7 +36,6 @@ export interface EngineResponse {
   getWriteOffset(): number;
   end(bytes?: Uint8Array | string, closesConnection?: boolean): unknown;
   endWithoutBody(): unknown;
-  /** Closes the connection abruptly. */
   close(): unknown;
   /** In binary or as text; empty once the connection has closed. */
   getRemoteAddress(): ArrayBuffer | string;
@@ -47,7 +46,6 @@ export interface EngineSocket {
   send(message: Uint8Array | string, isBinary: boolean): unknown;
   getBufferedAmount(): number;
   end(code: number, reason: string): unknown;
-  /** Closes the connection abruptly. */
   close(): unknown;
 }
 
@@ -57,7 +55,6 @@ export interface EdgeSocket {
   /** `bytes` are valid only during the call. */
   message(bytes: ArrayBuffer | Uint8Array, isBinary: boolean): void;
   drained(): void;
-  /** The connection was closed, by either side. */
   gone(): void;
   readonly messageBytesMax: number;
   /** The value for `sec-websocket-protocol`; empty: none. */
@@ -73,7 +70,6 @@ export function messageBytesMaxOf({ overSession }: Endpoint): number {
   return overSession === undefined ? MESSAGE_BYTES_MAX : SESSION_MESSAGE_BYTES_MAX;
 }
 
-/** The edge, as engines call it. */
 export interface EngineHost {
   accept(res: EngineResponse, req: EngineRequest): void;
   readonly socketPaths: ReadonlyMap<string, Endpoint>;
@@ -105,7 +101,6 @@ export interface EngineOptions {
   readonly port: number;
   readonly exclusive: boolean;
   readonly limits: ConnectionLimits;
-  /** Null: without TLS. */
   readonly certificate: Certificate | null;
 }
 
@@ -113,9 +108,7 @@ export interface Listener {
   readonly port: number;
   /** Uses another certificate for new connections; rejects if it cannot. */
   setCertificate(certificate: Certificate): Promise<void>;
-  /** Closes the listening socket; open connections stay. */
   stop(): void;
-  /** Closes every connection abruptly. */
   close(): void;
 }
 

@@ -36,13 +36,11 @@ function headFault({ httpVersion, headers }: NodeMessage): string | null {
   return httpVersion === "1.0" ? null : "VERSION";
 }
 
-/** One client's connection and the requests on it. */
 class Connection {
   readonly #host: EngineHost;
   readonly #socket: NetSocket;
   readonly #waiting: [NodeMessage, ServerResponse][] = [];
   #active: { message: NodeMessage; reply: ServerResponse; response: NodeResponse } | null = null;
-  /** Serves nothing more. */
   #broken = false;
 
   constructor(host: EngineHost, socket: NetSocket) {

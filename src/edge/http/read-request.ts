@@ -246,7 +246,6 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   return length > endpoint.bodyBytesMax ? { error: tooLarge(endpoint.bodyBytesMax), rest } : null;
 }
 
-/** Whether the endpoint streams the body. */
 export function handsOn(endpoint: Endpoint): boolean {
   return ("stream" in endpoint && endpoint.bodyWhole !== true) || endpoint.upload === true;
 }

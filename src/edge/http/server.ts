@@ -43,7 +43,6 @@ import { tickEnd } from "./tick-end.ts";
 export interface HttpOptions {
   readonly engine: Engine;
   readonly limits?: ConnectionLimits;
-  /** Absent: without TLS. */
   readonly certificate?: Certificate | null;
   readonly host: string;
   /** 0 picks a free port. */
@@ -53,7 +52,6 @@ export interface HttpOptions {
   readonly endpoints: readonly Endpoint[];
   /** Answers a request. Errors that it throws become `internal_error`. */
   readonly handle: (request: GatewayRequest, endpoint: Endpoint, reply: Reply) => Promise<void> | void;
-  /** Answers a request that the edge itself refuses. */
   readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec) => void;
   /**
    * Whether the sender of a long body may continue: called with the first part, and reading pauses until it resolves, so that only a valid
@@ -110,7 +108,6 @@ export interface HttpServer {
   handOver(): void;
   /** Requests that have arrived and whose answer has not completely left. */
   openRequests(): number;
-  /** Closes every connection abruptly. */
   close(): void;
 }
 

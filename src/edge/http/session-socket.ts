@@ -97,7 +97,6 @@ export class SessionSocket implements EdgeSocket, ListedSocket, SlowClient {
     setImmediate(() => this.#ws?.close());
   }
 
-  /** Starts the session once the connection is open and its key known. */
   #begin(): void {
     const { form, opening, endpoint, host } = this.#parts;
     const { session: owner, watch } = this.#owner ?? {};

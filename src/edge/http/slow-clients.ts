@@ -12,7 +12,6 @@ export interface SlowClient {
 
 /** A request body that may still be arriving. */
 export interface OpenBody {
-  /** The client has left. */
   abandon(): void;
   /** The answer begins. True: the end of the body is unknown, so the connection closes after the answer. */
   answered?(): boolean;

@@ -98,7 +98,6 @@ export class SocketReply implements Reply, SlowClient {
     this.#socket.breakOff();
   }
 
-  /** The socket has closed. */
   left(): void {
     const listener = this.#ended ? null : this.#goneListener;
     this.#gone = true;

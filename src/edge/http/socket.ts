@@ -56,7 +56,6 @@ interface Waiting {
   readonly full: GatewayError | null;
 }
 
-/** A socket as its listener counts it. */
 export interface ListedSocket {
   readonly accountId: string | null;
   admitted(owner: SocketOwner): void;

@@ -66,7 +66,6 @@ const BYTES_PER_MS_MIN = 4;
  */
 const PARTS_MAX = 4;
 
-/** A block of memory and how much of it is filled. */
 interface Part {
   readonly block: Uint8Array;
   bytes: number;

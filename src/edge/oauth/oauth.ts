@@ -34,7 +34,6 @@ async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answ
   return seeOther(next, [await parts.sessions.begin(request, accountId, keyId)]);
 }
 
-/** `GET` and `POST /sign-in`, `POST /sign-out`. */
 function signInEndpoints(parts: PeopleParts): readonly EndpointSpec[] {
   const { sessions, home, openId } = parts;
   return [
@@ -64,7 +63,6 @@ export interface PeopleParts {
   readonly sessions: Sessions;
   /** Null: people can sign in only with keys. */
   readonly openId: OpenIdDoor | null;
-  /** Our own URL, without a trailing slash. */
   readonly base: () => string;
   /** The page after a sign-in that was not on the way to another page. */
   readonly home: string;

@@ -33,7 +33,6 @@ export interface Begun {
   readonly verifier: string;
 }
 
-/** The person who signed in at the provider. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;

@@ -16,7 +16,6 @@ const BEGUN = 1_000;
 export interface OpenIdWayParts {
   readonly provider: OpenIdProvider;
   readonly records: Records;
-  /** Our own URL, without a trailing slash. */
   readonly base: () => string;
   /** The path of the callback below it. */
   readonly callback: string;
@@ -76,7 +75,6 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts) {
       const who = await provider.finish(url, { verifier, nonce, state }, claims);
       return typeof who === "string" ? who : { who, own: kept };
     },
-    /** The header that deletes the cookie. */
     forgotten: () => cookie("", 0),
   };
 }

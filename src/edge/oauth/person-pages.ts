@@ -75,7 +75,6 @@ export function consentPage(
 const plainForm = (action: string, csrf: string, words: string, hidden: Readonly<Record<string, string>> = {}) =>
   postForm({ action, csrf, act: "", hidden }, [], words, { kind: "plain" });
 
-/** The operator's OpenID provider; null: people can sign in only with keys. */
 type Provider = Pick<OpenIdProvider, "host"> | null;
 
 export function signInPage(next: string, provider: Provider, problem: string | null = null): Answer {

@@ -96,7 +96,6 @@ export function createSessions(records: Records, books: Books, base: () => strin
       `${name()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`,
   });
   return {
-    /** The header that deletes the cookie. */
     end: kept.end,
     /** The session cookie to set. Ends the session of the request, if any. */
     async begin(request: GatewayRequest, accountId: string, keyId: string) {

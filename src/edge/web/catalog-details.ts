@@ -130,7 +130,6 @@ function providersTable({ slug, offers }: Sold, measured: Measured): Html {
   return html`<h2>Providers in order, as measured here in thirty days</h2>${table("Providers", columns, rows, none)}`;
 }
 
-/** What the details of models and tiers are made from. */
 type ModelParts = { readonly site: Site } & TableParts;
 
 export function modelDetails(model: Sold, { catalog, measured, site }: ModelParts): Shell {
@@ -158,7 +157,6 @@ export function modelDetails(model: Sold, { catalog, measured, site }: ModelPart
   };
 }
 
-/** The prices of a million input and output tokens, as text. */
 function perMillionWords({ input, output }: TokenRates): string {
   return `$${usdPerMillionText(input)} in, $${usdPerMillionText(output)} out per million tokens`;
 }

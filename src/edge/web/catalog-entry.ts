@@ -12,7 +12,6 @@ import { isPaidFixed } from "./openapi.ts";
 import type { TierShown } from "./tiers-shown.ts";
 import { priceWords } from "./words.ts";
 
-/** What cards show of this gateway. */
 export interface CardParts {
   readonly measured: Measured;
   /** Whether calls can be paid for without a key, and whether there are pages to try them on. */
@@ -22,7 +21,6 @@ export interface CardParts {
 
 interface Card {
   readonly id: string;
-  /** The path of its page below `/catalog`. */
   readonly path: string;
   readonly says: string;
   /** A configured provider serves it. */

@@ -118,7 +118,6 @@ const COLUMNS: Readonly<Record<string, Column>> = {
 };
 const DEFAULT_COLUMNS = Object.keys(COLUMNS).slice(0, 8);
 
-/** The table of these models. Links may lead to its rows. */
 export function modelTable(
   models: readonly Sold[],
   parts: TableParts,

@@ -12,11 +12,9 @@ import { callBox } from "./kit/shown.ts";
 
 export const PAGE_HEADERS = { "content-security-policy": contentSecurityPolicy(), "referrer-policy": "no-referrer" };
 
-/** What the page needs to know of its gateway. */
 export interface Site {
   /** Our public URL, without a trailing slash. */
   readonly publicUrl: string;
-  /** Whether there are sandbox accounts. */
   readonly sandbox: boolean;
   /** Whether sign-up is open to the public. */
   readonly signup: boolean;
@@ -75,7 +73,6 @@ ${main}
   return documentText(title, [CATALOG_SCRIPT.href], about, body);
 }
 
-/** The page with a view in it. */
 export function catalogPage({ body, count }: View, asked: Asked, parts: ViewParts, site: Site): string {
   const [categories, models, { actions }] = [categorySizes(parts), parts.catalog.listed(EVERYBODY), parts];
   const chips = ["", ...categories.keys()].map((id) => {

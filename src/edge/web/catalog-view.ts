@@ -32,12 +32,10 @@ export interface View {
 
 /** The most entries on the initial page, over all sections. More would load slowly on a phone. */
 const ENTRIES_MAX = 400;
-/** The most actions that a search shows. */
 export const FOUND_MAX = 30;
 /** The most results that it examines where a filter excludes some. */
 const FOUND_BEFORE_FILTERS_MAX = 300;
 
-/** One section of the page before rendering. */
 interface Section {
   readonly id: string;
   readonly title: string;
@@ -56,7 +54,6 @@ export function titleOf(id: string): string {
   return id.replaceAll("-", " ");
 }
 
-/** A section of cards. */
 function cards<Item>(id: string, total: number, items: readonly Item[], made: (one: Item) => Html): Section {
   return {
     id,
@@ -84,7 +81,6 @@ function plain(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-/** Whether a text contains all of the words. */
 function hasWords(text: string, words: string): boolean {
   const own = plain(text);
   return words.split(/\s+/).every((word) => own.includes(plain(word)));

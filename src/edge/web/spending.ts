@@ -14,7 +14,6 @@ const SPLITS = [
 /** The largest sums of a day and a name; the rest of a day is shown as others. */
 const LINES_MAX = "1000";
 
-/** A line of a usage report, with the fields that it was grouped by. */
 export interface UsageLine {
   readonly day?: string;
   readonly model?: string | null;
@@ -88,7 +87,6 @@ export interface SpendingOrder {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly todayMs: number;
-  /** Shown where no call was made. */
   readonly none: Html;
 }
 

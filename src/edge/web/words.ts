@@ -28,12 +28,10 @@ export function fullPriceWords(price: PriceShown): string {
   return `${priceWords(price)}${by}${price.free_on_miss ? ", free if nothing is found" : ""}`;
 }
 
-/** A param as a table row. */
 export interface ParamShown {
   readonly name: string;
   readonly required: boolean;
   readonly type: string;
-  /** Limits, default and meaning. */
   readonly notes: string;
 }
 

@@ -64,7 +64,6 @@ export interface Asking {
   readonly requirements: Requirements;
   readonly network: Network;
   readonly resource: Resource;
-  /** Why the payment was refused; null: there was none. */
   readonly refused: string | null;
 }
 

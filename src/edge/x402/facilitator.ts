@@ -33,7 +33,6 @@ export interface Facilitator {
   settle(payment: Payment, asked: unknown): Promise<Settlement>;
 }
 
-/** For processes that make no payments. */
 export const NO_FACILITATOR: Facilitator = { verify: async () => "away", settle: async () => "unknown" };
 
 const verified = z.object({ isValid: z.boolean(), invalidReason: z.string().nullish(), payer: z.string().nullish() });

@@ -37,7 +37,6 @@ const NONE: Shared = { takenBy: null, takenUntilMs: 0, sent: [] };
 interface SharingParts {
   readonly records: Records;
   readonly clock: Clock;
-  /** This process. */
   readonly owner: string;
 }
 
@@ -88,13 +87,11 @@ const BATCH_MAX = 50;
 const WAITING_MAX = 200;
 /** A node that lags behind may return a used nonce: ask again this often. */
 const TRIES_MAX = 3;
-/** A transaction in no block after this time is sent again with a fee a quarter higher. */
 const STUCK_MS = 20_000;
 const LOOK_MS_MIN = 50;
 const LOOK_MS_MAX = 1_000;
 const MINED_MS_MAX = 25_000;
 const READY_MS = 5_000;
-/** After a failed signature, calls are refused for this long; the first call after that signs again. */
 const MUTE_MS = 30_000;
 /** The longest wait to be sent, behind other payments and other processes. */
 const TURN_MS_MAX = 20_000;
@@ -111,7 +108,6 @@ export interface GasCall {
 export type Mined = { readonly transaction: string; readonly isDone: boolean } | "unknown";
 
 export interface GasWalletParts extends SharingParts {
-  /** Holds the key, in a separate process. */
   readonly signer: Signer;
   readonly chainId: number;
   readonly node: NodeRpc;

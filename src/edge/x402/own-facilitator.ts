@@ -49,7 +49,6 @@ function wordsOf({ from, to, value, validAfter, validBefore, nonce }: TransferAu
   return Buffer.concat([word(from), word(to), ...numbers, word(nonce)]);
 }
 
-/** The call data of the transfer for the coin's contract. */
 function transferData(payment: Payment): { readonly data: Hex; readonly gasMax: number } {
   const { signature, authorization } = signedIn(payment);
   const words = wordsOf(authorization);

@@ -151,7 +151,6 @@ export interface PayPerCallParts extends PaymentDeps {
   readonly ledger: PaymentDeps["ledger"] & Pick<Accounts, "account">;
   readonly terms: Terms;
   readonly publicUrl: () => string;
-  /** The resource sold under the name in a plan. */
   readonly describe: (asked: string) => Pick<Resource, "description" | "bazaar">;
 }
 

@@ -24,7 +24,6 @@ export interface IncomeProofParts {
   readonly records: Records;
   readonly ledger: Pick<Audit, "transaction" | "transactions">;
   readonly node: NodeRpc;
-  /** The coin's contract. */
   readonly asset: string;
 }
 

@@ -67,7 +67,6 @@ export async function putReceipt(records: Records, receipt: Receipt, ifVersion: 
   });
 }
 
-/** Open receipts, newest first. */
 export function openReceipts(records: Records, house: House): Promise<readonly StoredReceipt[]> {
   return listed(records, openIn(house), Number.POSITIVE_INFINITY);
 }

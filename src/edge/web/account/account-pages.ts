@@ -64,7 +64,6 @@ const actionFor: Look = async (ask, words) =>
 
 export interface AccountPagesParts {
   readonly sessions: Sessions;
-  /** Our own URL, without a trailing slash. */
   readonly base: () => string;
   readonly epochMs: () => number;
   readonly draining: () => boolean;

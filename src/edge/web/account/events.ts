@@ -83,7 +83,6 @@ function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
   };
 }
 
-/** The events section, of one account or of all. */
 export function eventsSection(where: EventsPlace): Section {
   return {
     path: where.path,

@@ -40,15 +40,11 @@ const FOUND_MAX = 50;
 
 /** The endpoints and pages of an account's keys. */
 export interface KeysPlace {
-  /** The account's endpoints, such as `/api/v1`. */
   readonly api: (visit: Visit) => string;
-  /** The name of the keys there and in its answers. */
   readonly keys: "agents" | "keys";
   /** The endpoint of usage reports, with its filters. */
   readonly usage: (visit: Visit) => string;
-  /** The page of a key's refused calls. */
   readonly refused: (keyId: string) => string;
-  /** Calls to try a new secret with. */
   readonly firstCalls: (secret: string) => Put;
 }
 
@@ -145,7 +141,6 @@ function keyActions(key: KeyShown, made: KeysTable): Html {
   return html`<span id="${key.id}">${pause} ${revoke} ${link}</span>${isOpen ? moreOf(key, made) : ""}`;
 }
 
-/** The page and query of a list of keys. */
 interface Listed {
   readonly path: string;
   readonly query: { readonly q: string; readonly cursor: string; readonly more: string };
@@ -156,7 +151,6 @@ interface KeysTable {
   readonly place: KeysPlace;
   readonly groups: readonly GroupShown[];
   readonly listed: Listed;
-  /** A small chart of a key's spending. */
   readonly trend: (keyId: string) => Put;
 }
 
@@ -269,7 +263,6 @@ export function keyActs(place: KeysPlace): Readonly<Record<string, Act>> {
 const PATH = "/account/keys";
 const NEW = "new";
 
-/** `url`: our own URL, without a trailing slash. */
 export function keysSection(url: () => string, epochMs: () => number): Section {
   const own: KeysPlace = {
     api: () => "/api/v1",

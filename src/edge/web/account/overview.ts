@@ -9,7 +9,6 @@ import { type Field, nameIn, spending, type UsageLine, usageOf } from "../spendi
 import type { OwnAccount } from "./answers.ts";
 
 const API = "/api/v1/usage";
-/** The most days that the page shows. */
 const DAYS_MAX = 90;
 /** The pace of a shorter time says little about the next weeks. */
 const PACE_DAYS = 7;

@@ -22,7 +22,6 @@ export function callsOfKey(url: string, secret: string): Html {
   return html`<h3>A first call</h3>${callBox(KEY.replace("tg_sk_...", secret))}${calls}`;
 }
 
-/** `url`: our own URL, without a trailing slash. */
 export function startSection(url: () => string): Section {
   return {
     path: "/account/start",

@@ -48,13 +48,11 @@ export function tokensOf(usage: TransactionShown["usage"] | undefined): Html | s
   return html`${count(usage.input_tokens + read + usage.cache_write_tokens)}${cached} → ${count(usage.output_tokens)}`;
 }
 
-/** Whose calls a list has, and where its pages are. */
 export interface CallsPlace {
   readonly title: string;
   readonly path: string;
   readonly api: string;
   readonly fields: readonly Field[];
-  /** The name of the column that says whose a call is. */
   readonly owner: string;
   readonly ownerOf: (row: TransactionShown | FailedShown) => Put;
 }
@@ -67,7 +65,6 @@ const OWN: CallsPlace = {
   owner: "Key",
   ownerOf: keyOf,
 };
-/** The operator's. */
 export const ANY_SEARCH: CallsPlace["fields"] = [
   ...SEARCH,
   { name: "account", label: "Account", placeholder: "acct_..." },
@@ -104,12 +101,10 @@ export function failures(
   });
 }
 
-/** What the operator sees of a failed call beside its caller. */
 export interface ForOperator {
   readonly account: Html;
   /** Where to look for the cause. */
   readonly next: Html;
-  /** What the provider said on a route. */
   readonly wordsOf: (attempt: FailedShown["attempts"][number]) => string;
 }
 
@@ -178,7 +173,6 @@ export function legsTable({ legs }: WholeTransaction): Html {
   });
 }
 
-/** The facts of one transaction. */
 export function transactionFacts(whole: WholeTransaction): Html {
   const actions = (whole.actions ?? []).map(({ action, cents, ok }) => `${action} ${cents}¢${ok ? "" : ", failed"}`);
   return facts([

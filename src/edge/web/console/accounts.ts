@@ -27,7 +27,6 @@ import { dollars } from "../words.ts";
 
 export type AccountShown = ReturnType<typeof accountRow>;
 
-/** With the figures that only the operator sees. */
 export interface OperatorLine extends UsageLine {
   readonly upstream_nano_usd: NanoSum;
   readonly absorbed_nano_usd: NanoSum;
@@ -37,7 +36,6 @@ export interface Usage {
   readonly usage: readonly OperatorLine[];
 }
 
-/** With the fields that only the operator sees. */
 export type AnyTransaction = WholeTransaction & ReturnType<typeof operatorTransactionRow>;
 
 const PATH = "/console/accounts";

@@ -16,7 +16,6 @@ import type { Section, Visit } from "../kit/sections.ts";
 import { card, facts, money } from "../kit/shown.ts";
 import type { AnyTransaction } from "./accounts.ts";
 
-/** The calls of all accounts. */
 export const CALLS: CallsPlace = {
   title: "Calls",
   path: "/console/calls",

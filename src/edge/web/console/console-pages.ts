@@ -52,7 +52,6 @@ export interface ConsoleParts extends SignInParts {
   readonly epochMs: () => number;
   readonly figures: Pick<Figures, "days">;
   readonly draining: () => boolean;
-  /** Returns a unique text. */
   readonly reference: () => string;
   /** Calls the operator's endpoints; the log of changes names this operator. */
   readonly askAs: (request: GatewayRequest, operator: Operator) => Ask;

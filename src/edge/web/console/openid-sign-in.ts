@@ -18,7 +18,6 @@ export interface OperatorDoor {
   readonly way: OpenIdWay<{ readonly next: string }>;
   /** Any one of them is enough. */
   readonly rules: readonly ClaimRule[];
-  /** Called for a person of the provider who is not an operator. */
   readonly onStranger: (who: SignedIn) => void;
 }
 

@@ -8,7 +8,6 @@ import { cookieSessions } from "../../oauth/sessions.ts";
 
 const COOKIE = "tollgate_console";
 
-/** The acting operator. */
 export interface Operator {
   readonly name: string;
   /** The OpenID provider proved the name; otherwise it was typed at the sign-in, and several persons may share one token. */
@@ -32,7 +31,6 @@ export function createOperatorSessions(records: Records, adminToken: string, ope
     },
   });
   return {
-    /** The header that deletes the cookie. */
     end: kept.end,
     /** The session cookie to set. Ends the session of the request, if any. */
     begin: (request: GatewayRequest, { name, isProven }: Operator) =>

@@ -10,7 +10,6 @@ import { problem } from "../kit/shown.ts";
 import { OPENID_SIGN_IN, type OperatorDoor, openIdSignIn } from "./openid-sign-in.ts";
 import type { OperatorSessions } from "./operator-sessions.ts";
 
-/** Tokens tried from one address per minute. */
 const SIGN_INS_PER_MINUTE = 10;
 const NAME_CHARS_MAX = 60;
 const HOME = "/console";
@@ -21,7 +20,6 @@ export interface SignInParts {
   /** Counts in this minute's window; false: the limit is reached. */
   readonly take: (what: string, limit: number) => Promise<boolean>;
   readonly addressKey: (address: string) => string;
-  /** Sign-in for the OpenID provider's operators; null: only the token signs in. */
   readonly operators: OperatorDoor | null;
 }
 

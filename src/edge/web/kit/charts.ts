@@ -6,7 +6,6 @@ import { callsWords, count, DAY_MS, dayOf, money, rounded, table } from "./shown
 export interface DaySum {
   /** `YYYY-MM-DD` */
   readonly day: string;
-  /** A model, a provider or a key. */
   readonly name: string;
   readonly nano: NanoSum;
 }

@@ -2,7 +2,6 @@
 import { centsOf, parseUsd } from "../../../core/money.ts";
 import { type Html, html, type Put } from "../html.ts";
 
-/** How often a ceiling resets. */
 export const PERIODS = [
   ["day", "a day"],
   ["week", "a week"],
@@ -12,7 +11,6 @@ export const PERIODS = [
 export interface Field {
   readonly name: string;
   readonly label: string;
-  /** A small note after the label. */
   readonly note?: string;
   readonly type?: "text" | "number" | "password" | "date" | "url";
   readonly value?: string;
@@ -56,7 +54,6 @@ interface Look {
   readonly label?: string;
   /** Makes the fields' ids unique. */
   readonly within?: string;
-  /** Beside the button. */
   readonly more?: Put;
 }
 

@@ -41,7 +41,6 @@ export interface Shell {
   readonly isBelow?: boolean;
   /** The sign-out form's target and the session's token; absent: there is no session. */
   readonly signOut?: { readonly action: string; readonly csrf: string };
-  /** URLs of scripts besides the common one. */
   readonly scripts?: readonly string[];
   readonly isNarrow?: boolean;
   /** Reloads after this many seconds, or continues to another of our pages. */

@@ -15,7 +15,6 @@ const FORM_BYTES_MAX = 256 * 1024;
 /** A page that failed to render reloads after this time. */
 const AGAIN_SECONDS = 5;
 
-/** A view of a section, or a submitted form. */
 export interface Visit {
   readonly request: GatewayRequest;
   /** Empty for a view. */
@@ -54,7 +53,6 @@ export interface Section {
 /** Who may enter, and how others are sent to the sign-in. */
 export interface Door {
   readonly places: Places;
-  /** The page that finds others by name or id. */
   readonly find: string;
   readonly signOut: string;
   /** Null: not signed in. */
@@ -80,7 +78,6 @@ function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Show
   };
 }
 
-/** A page as an answer, rendered in slices. */
 async function answerOf(shell: Shell, body: Html, status = 200): Promise<Answer> {
   return pageAnswer(shell, new Html(await inSlices(textOf(body))), status);
 }

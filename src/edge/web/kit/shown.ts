@@ -53,7 +53,6 @@ export const callsWords = (calls: number) => `${count(calls)} ${calls === 1 ? "c
 
 export const percent = (share: number) => `${Number((100 * share).toFixed(share >= 0.1 ? 0 : 1))} %`;
 
-/** Milliseconds in short form: `85 ms`, `1.2 s`. */
 export function seconds(ms: number | null): string {
   if (ms === null) return "-";
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`;
@@ -126,7 +125,6 @@ export function tableOf<Item>(
   return table(label, names, rows, none);
 }
 
-/** A part of a page under its own heading. */
 export function card(title: string, body: Put): Html {
   return html`<section class="card"><h2>${title}</h2>${body}</section>`;
 }

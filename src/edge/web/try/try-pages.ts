@@ -133,7 +133,6 @@ async function action({ ask, request }: Visit, id: string) {
   };
 }
 
-/** `url`: our own URL, without a trailing slash. */
 export function trySection(url: () => string): Section {
   return {
     path: PATH,
