@@ -18,7 +18,7 @@ import { type CatalogFiles, checkTogether } from "./cross-check.ts";
 import { withNamedServers } from "./named-servers.ts";
 import { compilePrice, priceOn } from "./price.ts";
 import { hasEnded } from "./retirement.ts";
-import { type Kind, type Listing, listingsOf, NAMED_MODEL, splitSlug } from "./slug.ts";
+import { type Kind, listingsOf, NAMED_MODEL, splitSlug, unitListingsOf } from "./slug.ts";
 import {
   type AudienceRules,
   type Group,
@@ -29,7 +29,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
-import { endedUnitModels, soldUnitModels, unitModelNamed, unitSlugsNamed } from "./sold-units.ts";
+import { soldUnitModels } from "./sold-units.ts";
 import type { TokenPriceSpec } from "./token-price.ts";
 import { CatalogError } from "./validate.ts";
 
@@ -55,15 +55,16 @@ const TOMORROW_MS = 3_600_000;
 /** Names of models that the caller chooses: they end up in headers and logs. */
 const ANY_NAME = /^[\x21-\x7e]{1,200}$/;
 
+type Named = Pick<SoldModel | SoldEmbedding | SoldUnitModel, "kind" | "slug">;
+
 interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
   readonly unitModels: readonly SoldUnitModel[];
-  /** Slugs by their name without a maker. */
-  readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
+  /** Models by their kind and name without a maker. */
+  readonly named: ReadonlyMap<string, readonly Named[]>;
   readonly listed: readonly (SoldModel | SoldEmbedding)[];
-  /** Models no longer served, by kind and slug, and by kind and name without a maker. */
   readonly retired: ReadonlyMap<string, RetiredModel>;
 }
 
@@ -129,30 +130,36 @@ function namesWithoutMaker(slug: string, group: readonly OfAdapter[]): readonly 
   return [...new Set(names)].filter((name) => !name.includes("/"));
 }
 
-function* slugsByName(
-  groups: readonly (readonly [slug: string, group: Group])[],
-): Steps<ReadonlyMap<string, readonly string[]>> {
-  const slugs = new Map<string, readonly string[]>();
-  for (const [slug, group] of groups) {
-    for (const name of namesWithoutMaker(slug, group)) slugs.set(name, [...(slugs.get(name) ?? []), slug]);
-    yield;
-  }
-  return slugs;
+function namedIn(kind: Kind, [slug, group]: readonly [slug: string, group: Group]) {
+  return namesWithoutMaker(slug, group).map((name) => ({ kind, slug, name }));
 }
 
-function* retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
-  const endedOf = (adapter: Adapter) =>
-    listingsOf(adapter.id, adapter.spec, kind)
-      .filter(({ slug, spec }) => hasEnded(spec.retires, day) && !served.has(slug))
-      .map((listing): Listing & OfAdapter => ({ ...listing, adapter }));
-  const ended = (yield* eachOf(adapters.values(), endedOf)).flat();
-  const retired: (readonly [name: string, model: RetiredModel])[] = [];
-  for (const [slug, group] of Map.groupBy(ended, (listing) => listing.slug)) {
-    const [retires] = group.flatMap(({ spec }) => spec.retires ?? []).toSorted((a, b) => (a.on > b.on ? -1 : 1));
-    if (retires === undefined) continue;
-    for (const name of [slug, ...namesWithoutMaker(slug, group)]) retired.push([`${kind} ${name}`, { slug, retires }]);
-  }
-  return retired;
+/** Models no longer served, by kind and slug, and by kind and name without a maker; the latest end counts. */
+function* retiredOf(
+  day: string,
+  served: readonly Named[],
+  { adapters }: CatalogSource,
+): Steps<ReadonlyMap<string, RetiredModel>> {
+  const isServed = new Set(served.map(({ kind, slug }) => `${kind} ${slug}`));
+  const endedOf = (adapter: Adapter) => {
+    const { id, spec: own } = adapter;
+    const all = [...listingsOf(id, own, "chat"), ...listingsOf(id, own, "embeddings"), ...unitListingsOf(id, own)];
+    return all.flatMap(({ kind, slug, upstreamModel, spec: { retires } }) =>
+      retires === undefined || !hasEnded(retires, day) || isServed.has(`${kind} ${slug}`)
+        ? []
+        : [{ kind, slug, adapter, upstreamModel, retires }],
+    );
+  };
+  const ended = (yield* eachOf(adapters.values(), endedOf))
+    .flat()
+    .sort((a, b) => (a.retires.on < b.retires.on ? -1 : 1));
+  return new Map(
+    ended.flatMap(({ kind, slug, retires, ...one }) =>
+      [slug, splitSlug(slug)?.rest ?? slug, ...namesWithoutMaker(slug, [one])].map(
+        (name) => [`${kind} ${name}`, { slug, retires }] as const,
+      ),
+    ),
+  );
 }
 
 function* groupsOf(kind: Kind, day: string, source: CatalogSource): Steps<ReturnType<typeof grouped>> {
@@ -178,15 +185,18 @@ function* viewOf(day: string, source: CatalogSource): Steps<DayView> {
     day,
     ...sold,
     unitModels,
-    slugs: { chat: yield* slugsByName(chat), embeddings: yield* slugsByName(embeddings) },
+    named: Map.groupBy(
+      [
+        ...(yield* eachOf(chat, (one) => namedIn("chat", one))).flat(),
+        ...(yield* eachOf(embeddings, (one) => namedIn("embeddings", one))).flat(),
+        ...unitModels.map(({ kind, slug }) => ({ kind, slug, name: splitSlug(slug)?.rest ?? slug })),
+      ],
+      ({ kind, name }) => `${kind} ${name}`,
+    ),
     listed: [...sold.models.values(), ...sold.embeddings.values()]
       .filter(({ listed }) => listed)
       .sort((a, b) => (a.slug < b.slug ? -1 : 1)),
-    retired: new Map([
-      ...(yield* retiredOf("chat", day, new Set(sold.models.keys()), source)),
-      ...(yield* retiredOf("embeddings", day, new Set(sold.embeddings.keys()), source)),
-      ...endedUnitModels(day, source.adapters.values(), unitModels),
-    ]),
+    retired: yield* retiredOf(day, [...sold.models.values(), ...sold.embeddings.values(), ...unitModels], source),
   };
 }
 
@@ -270,6 +280,8 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
     const any = anyListing(kind, slug, day, source);
     return any === null ? null : sell(any.slug, [any], { ...source.rules, day });
   }
+  const slugsNamed: Catalog["slugsNamed"] = (name, kind, audience) =>
+    (view(audience).named.get(`${kind} ${name}`) ?? []).map(({ slug }) => slug);
   const { tables, actionTiers } = files;
   const actionsOf = ({ adapters, rules: { healthScope } }: CatalogSource) =>
     soldActions({ adapters, tables, tiers: actionTiers.values(), healthScope });
@@ -291,12 +303,13 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
     embedding: (slug, audience) =>
       view(audience).embeddings.get(slug) ?? soldAny("embeddings", soldEmbedding, slug, audience),
     unitModels: (audience) => view(audience).unitModels,
-    unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
-    slugsNamed(name, kind, audience) {
-      const { slugs, unitModels } = view(audience);
-      if (kind === "chat" || kind === "embeddings") return slugs[kind].get(name) ?? [];
-      return unitSlugsNamed(unitModels, kind, name);
+    unitModel(kind, name, audience) {
+      const withSlug = (wanted: string) =>
+        view(audience).unitModels.find((model) => model.kind === kind && model.slug === wanted);
+      const [only, ...more] = slugsNamed(name, kind, audience);
+      return withSlug(name) ?? (only === undefined || more.length > 0 ? null : (withSlug(only) ?? null));
     },
+    slugsNamed,
     listed: (audience) => view(audience).listed,
     retired: (name, kind, audience) => view(audience).retired.get(`${kind} ${name}`) ?? null,
   };

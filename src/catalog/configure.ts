@@ -258,20 +258,12 @@ export function namedModelOf(id: string, env: AdapterEnv): string | null {
   return settingOf(env, envName(id, "MODEL"));
 }
 
-function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
-  if (spec.auth.keyFrom === undefined) return [];
-  const names = spec.keyEnv ?? [envName(id, "API_KEY")];
-  const set = names.filter((name) => settingOf(env, name) !== null).slice(0, 1);
-  return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
-}
-
 function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
-  const [name = ""] = spec.keyEnv ?? [envName(id, "API_KEY")];
-  const problems = keysOf(id, spec, env).map((key) => spec.auth.problemOf?.(key) ?? null);
-  return problems
-    .filter((problem) => problem !== null)
-    .slice(0, 1)
-    .map((problem) => `${name} ${problem}`);
+  const names = spec.keyEnv ?? [envName(id, "API_KEY")];
+  const keys = keysOf(id, spec, env);
+  const set = spec.auth.keyFrom === undefined || keys.length > 0 ? [] : names.filter((name) => settingOf(env, name));
+  const problems = keys.flatMap((key) => spec.auth.problemOf?.(key) ?? []).map((problem) => `${names[0]} ${problem}`);
+  return [...set.slice(0, 1).map((name) => `${name} names no file that can be read`), ...problems.slice(0, 1)];
 }
 
 /** Checks the variables of all adapters; each problem is a line that names the variable but never shows its value. */
@@ -296,7 +288,6 @@ export function* checkEnv(files: CatalogFiles, env: AdapterEnv): Steps<readonly 
         parseUsdPerMillion(settingOf(env, name) ?? "") === null ? [`${name} is not a price`] : [],
       ),
       ...(isUnpriced ? [`${envName(id, "MODEL")} needs ${prices.join(" and ")}: what is not priced is not sold`] : []),
-      ...unreadableKeys(id, spec, env),
       ...unfitKeys(id, spec, env),
       ...strangeDeployments(id, spec, env),
       ...strangePlaces(spec, env),

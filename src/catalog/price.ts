@@ -116,24 +116,17 @@ export function newestTaken(versions: readonly string[]): { readonly taken?: str
 
 /** Compiles a validated price. `name` is the prefix of its version: a slug, or an adapter and its model. */
 export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
-  const steps = (spec.steps ?? []).map((step) => ({
-    ...compileRates(step, spec.thousandCalls),
-    promptTokens: step.promptTokens,
-  }));
-  const { since } = spec;
+  const { since, thousandCalls } = spec;
   const version = versionOf(name, spec);
-  const hours = (spec.hours ?? []).map((at): PriceHours => {
-    const price = {
-      ...compileRates(at, spec.thousandCalls),
-      steps: [],
-      hours: [],
-      since,
-      version: `${version}:${at.from}-${at.until}`,
-    };
-    const { from, until, weekdaysOnly = false } = at;
+  const steps = (spec.steps ?? []).map(({ promptTokens, ...step }) => {
+    return { ...compileRates(step, thousandCalls), promptTokens };
+  });
+  const hours = (spec.hours ?? []).map(({ from, until, weekdaysOnly = false, ...at }): PriceHours => {
+    const own = { steps: [], hours: [], since, version: `${version}:${from}-${until}` };
+    const price = { ...compileRates(at, thousandCalls), ...own };
     return { fromMinute: minuteOf(from), untilMinute: minuteOf(until), weekdaysOnly, price };
   });
-  return { ...compileRates(spec, spec.thousandCalls), steps, hours, since, version };
+  return { ...compileRates(spec, thousandCalls), steps, hours, since, version };
 }
 
 function minuteOf(time: string): number {
@@ -248,11 +241,7 @@ export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: strin
     };
   };
   const steps = lengthsOf(prices).map((promptTokens): PriceStep => ({ ...above(promptTokens), promptTokens }));
-  const since =
-    prices
-      .map((price) => price.since)
-      .sort()
-      .at(-1) ?? all[0].since;
+  const since = prices.map((price) => price.since).reduce((a, b) => (a > b ? a : b));
   const taken = newestTaken(all.map((price) => price.version));
   return { ...above(0), steps, hours: [], since, version: versionOf(name, { since, ...taken }) };
 }

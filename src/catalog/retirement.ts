@@ -66,7 +66,6 @@ export function isListedOn(day: string, retires: ModelEnd | null): boolean {
 
 /** Headers of calls to models that will end, for the earliest end: `Sunset` (RFC 8594) and a link to the successor. None if none ends. */
 export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<string, string>> {
-  if (ends.length === 0) return NO_HEADERS;
   const [first] = ends.toSorted((a, b) => (a.on < b.on ? -1 : 1));
   if (first === undefined) return NO_HEADERS;
   const sunset = new Date(dayMs(first.on)).toUTCString();

@@ -1,17 +1,16 @@
 // The unit-priced models sold on one day: every slug with its sale price and the offers that can serve it, in order.
 
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer } from "./catalog.ts";
+import type { Adapter, SoldEmbedding, SoldUnitModel, UnitOffer } from "./catalog.ts";
 import { priceAt, priceOn } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
-import { splitSlug, unitListingsOf } from "./slug.ts";
+import { unitListingsOf } from "./slug.ts";
 import { type AudienceRules, deploymentsOf, isFirstHand, lastEnd, listPriceOf, surchargeOf } from "./sold.ts";
 import {
   compileUnitPrice,
   dearestUnits,
   isDearerUnits,
   sellUnitsAt,
-  type UnitKind,
   unitsOfTokens,
 } from "./unit-price.ts";
 
@@ -56,38 +55,6 @@ export function* soldUnitModels(adapters: Iterable<Adapter>, rules: AudienceRule
   const groups = Map.groupBy(listed.flat(), ({ slug, offer }) => `${offer.spec.kind} ${slug}`);
   const models = yield* eachOf(groups.values(), (group) => soldUnitModel(group, rules));
   return models.flat().sort((a, b) => (a.slug < b.slug ? -1 : 1));
-}
-
-/** Unit-priced models that have ended and are no longer served, by kind and by each of their names. */
-export function endedUnitModels(
-  day: string,
-  adapters: Iterable<Adapter>,
-  served: readonly SoldUnitModel[],
-): readonly (readonly [name: string, model: RetiredModel])[] {
-  const isServed = new Set(served.map(({ kind, slug }) => `${kind} ${slug}`));
-  const ended = [...adapters].flatMap(({ id, spec: adapter }) =>
-    unitListingsOf(id, adapter).filter(
-      ({ kind, slug, spec }) => hasEnded(spec.retires, day) && !isServed.has(`${kind} ${slug}`),
-    ),
-  );
-  return ended.flatMap(({ kind, slug, spec: { retires } }) =>
-    [slug, splitSlug(slug)?.rest ?? slug].flatMap((name) =>
-      retires === undefined ? [] : [[`${kind} ${name}`, { slug, retires }] as const],
-    ),
-  );
-}
-
-export function unitSlugsNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): readonly string[] {
-  return models.filter((model) => model.kind === kind && splitSlug(model.slug)?.rest === name).map(({ slug }) => slug);
-}
-
-/** By slug, or by the part after the maker if it is unambiguous. */
-export function unitModelNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): SoldUnitModel | null {
-  const withSlug = (slug: string) => models.find((model) => model.kind === kind && model.slug === slug) ?? null;
-  const exact = withSlug(name);
-  if (exact !== null) return exact;
-  const [only, ...more] = unitSlugsNamed(models, kind, name);
-  return only === undefined || more.length > 0 ? null : withSlug(only);
 }
 
 /** Embeddings are listed by tokens, like chat models; this converts one to a unit-priced model, at the price of the given time. */

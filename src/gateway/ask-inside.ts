@@ -116,10 +116,8 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
       if ("plan" in endpoint) return (await planned(path, body, asking)) as Body;
       const { from, headers = {}, caller } = asking;
       const inside = { id: nextId(), method, path, params, query: new URLSearchParams(query), address: from.address };
-      const request = requestInside(
-        { ...inside, headers: new Map(Object.entries(headers)), startedMs: systemClock.elapsedMs() },
-        body,
-      );
+      const sent = { headers: new Map(Object.entries(headers)), startedMs: systemClock.elapsedMs() };
+      const request = requestInside({ ...inside, ...sent }, body);
       const call = { request, caller, gone: new AbortController().signal };
       const answer = await answerTo(endpoint, call);
       // Concurrent reads resolve in the same turn of the event loop; each page is rendered in a turn of its own.

@@ -114,23 +114,24 @@ type Tell = EventLog["tell"];
 
 /** Reports each payment with an unknown outcome once, whether a caller made it on chain or our wallet did. */
 async function tellDoubts(records: Records, tell: Tell, nowMs: number): Promise<void> {
-  const isOld = ({ sinceMs }: { readonly sinceMs: number }) => nowMs - sinceMs >= DOUBT_MS;
-  for (const { receipt } of await openReceipts(records, HOUSE)) {
-    if (!isOld(receipt)) continue;
-    const { id, amountNano, payment } = receipt;
-    const data = {
-      transaction_id: id,
-      direction: "received",
-      amount_usd: usdText(amountNano),
-      network: payment.network,
-    };
-    await tell({ kind: "settlement.in_doubt", accountId: null, data }, "received", id);
-  }
-  for (const paid of await openPaid(records)) {
-    if (!isOld(paid)) continue;
-    const { callId, amountNano, network, merchant } = paid;
-    const data = { transaction_id: callId, direction: "paid", amount_usd: usdText(amountNano), network, merchant };
-    await tell({ kind: "settlement.in_doubt", accountId: null, data }, "paid", callId);
+  const received = (await openReceipts(records, HOUSE)).map(
+    ({
+      receipt: {
+        id,
+        payment: { network },
+        ...rest
+      },
+    }) => {
+      return { ...rest, id, direction: "received", of: { network } };
+    },
+  );
+  const paid = (await openPaid(records)).map(({ callId: id, network, merchant, ...rest }) => {
+    return { ...rest, id, direction: "paid", of: { network, merchant } };
+  });
+  for (const { id, direction, amountNano, of, sinceMs } of [...received, ...paid]) {
+    if (nowMs - sinceMs < DOUBT_MS) continue;
+    const data = { transaction_id: id, direction, amount_usd: usdText(amountNano), ...of };
+    await tell({ kind: "settlement.in_doubt", accountId: null, data }, direction, id);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { RunDeps } from "../actions/run/deps.ts";
 import { requestInside } from "../actions/run/request-inside.ts";
-import type { WantedChat, WantedSpeech } from "../catalog/local-action.ts";
+import type { WantedChat } from "../catalog/local-action.ts";
 import type { ChatDeps } from "../models/chat/deps.ts";
 import { modelPlan } from "../models/chat/model-plan.ts";
 import { unitPlan } from "../models/chat/unit-plan.ts";
@@ -35,21 +35,13 @@ export function innerChat(deps: ChatDeps): RunDeps["chatPlan"] {
   };
 }
 
-function speechBody({ model, text, voice }: WantedSpeech) {
-  return { model, input: text, voice, response_format: "mp3" };
-}
-
 /** The same for speech, in OpenAI's speech format. */
 export function innerSpeech(deps: ChatDeps): RunDeps["speechPlan"] {
-  return (wanted, { requestId, audience }) => {
+  return ({ model, text: input, voice }, { requestId, audience }) => {
     const asked = { id: requestId, path: "/api/llm/v1/audio/speech", startedMs: deps.clock.elapsedMs() };
-    const sent = speechBody(wanted);
-    const made = unitPlan(
-      spoken,
-      { sent, files: [], fingerprinted: sent },
-      { request: requestInside(asked, sent), audience },
-      deps,
-    );
+    const sent = { model, input, voice, response_format: "mp3" };
+    const call = { request: requestInside(asked, sent), audience };
+    const made = unitPlan(spoken, { sent, files: [], fingerprinted: sent }, call, deps);
     return { ...made.plan, operation: "run", inference: false };
   };
 }

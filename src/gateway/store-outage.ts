@@ -1,6 +1,5 @@
 // How the log reports an outage of the shared store: one line at its start and one at its end, instead of one per failed call.
 import type { Clock } from "../core/clock.ts";
-import { GatewayError } from "../core/errors.ts";
 import type { Log } from "../platform/observe/log.ts";
 
 const LOOK_MS = 1_000;
@@ -19,22 +18,21 @@ const LOST: ReadonlySet<unknown> = new Set([
 ]);
 const LOST_WORDS = /^(Connection is closed|Command timed out|All sentinels are unreachable|Failed to refresh slots)/;
 
+function causesOf(error: unknown, most = CAUSES_MAX): readonly Error[] {
+  return error instanceof Error && most > 0 ? [error, ...causesOf(error.cause, most - 1)] : [];
+}
+
 /** Whether an error or its cause means that the store was unreachable or refused. */
 function isOfOutage(error: unknown): boolean {
-  let one = error;
-  for (let depth = 0; depth < CAUSES_MAX && one instanceof Error; depth++) {
-    if (one instanceof GatewayError && one.code === "ledger_unavailable") return true;
-    if (("code" in one && LOST.has(one.code)) || LOST_WORDS.test(one.message)) return true;
-    one = one.cause;
-  }
-  return false;
+  return causesOf(error).some((one) => {
+    const code = "code" in one ? one.code : null;
+    return code === "ledger_unavailable" || LOST.has(code) || LOST_WORDS.test(one.message);
+  });
 }
 
 function reasonOf(error: unknown): string {
-  let one = error;
-  for (let depth = 0; depth < CAUSES_MAX && one instanceof Error && one.cause instanceof Error; depth++)
-    one = one.cause;
-  return one instanceof Error ? one.message || String("code" in one ? one.code : one.name) : String(one);
+  const one = causesOf(error).at(-1);
+  return one === undefined ? String(error) : one.message || String("code" in one ? one.code : one.name);
 }
 
 export type TellBroken = ReturnType<typeof storeOutage>["broken"];

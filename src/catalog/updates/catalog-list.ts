@@ -10,8 +10,8 @@ import {
   type ModelList,
   NO_FACTS,
   pricesOf,
+  ratesIn,
   ratesOf,
-  usdText,
 } from "./list.ts";
 
 const cost = z.looseObject({ input: z.unknown(), output: z.unknown() });
@@ -23,14 +23,7 @@ const model = z.looseObject({
 });
 const vendors = z.record(z.string(), z.looseObject({ models: z.record(z.string(), model) }));
 
-function bucketsOf(one: z.infer<typeof cost>) {
-  return {
-    input: usdText(one.input),
-    output: usdText(one.output),
-    cacheRead: usdText(one.cache_read),
-    cacheWrite: usdText(one.cache_write),
-  };
-}
+const RATES = ["input", "output", "cache_read", "cache_write"] as const;
 
 const OVER = /^context_over_(\d+)k$/;
 
@@ -39,14 +32,14 @@ function stepsOf(one: z.infer<typeof cost>) {
     const thousands = OVER.exec(key)?.[1];
     const rates = cost.safeParse(value).data;
     if (thousands === undefined || rates === undefined) return [];
-    return [{ promptTokens: Number(thousands) * 1_000, ...ratesOf(bucketsOf(rates)) }];
+    return [{ promptTokens: Number(thousands) * 1_000, ...ratesOf(ratesIn(rates, RATES)) }];
   });
 }
 
 function factsOf(one: z.infer<typeof model>): ListedFacts {
   return {
     ...NO_FACTS,
-    prices: one.cost === undefined ? [] : pricesOf(bucketsOf(one.cost), stepsOf(one.cost)),
+    prices: one.cost === undefined ? [] : pricesOf(ratesIn(one.cost, RATES), stepsOf(one.cost)),
     contextTokens: countOf(one.limit?.context),
     outputTokensMax: countOf(one.limit?.output),
     takesImages: one.modalities?.input.includes("image") ?? null,

@@ -4,7 +4,7 @@ import type { TokenPrice, TokenRates } from "../catalog.ts";
 import { compilePrice } from "../price.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
 import { parseUnitPrice, type UnitPriceSpec } from "../unit-price.ts";
-import { BadList, type ListedUnits, ratesOf } from "./list.ts";
+import { BadList, type ListedUnits, type Rates, ratesOf } from "./list.ts";
 
 /** A price that changes by more than this factor, up or down, needs the operator's approval. */
 export const MOVE_MAX = 3;
@@ -27,8 +27,6 @@ function checked(where: string, text: string, ours: string | undefined): string 
     throw new BadList(`${where} costs nothing there, and ${ours} here`);
   return text;
 }
-
-type Rates = Pick<TokenPriceSpec, "input" | "output" | "cacheRead" | "cacheWrite">;
 
 /** Merges their rates over ours, bucket by bucket. A cache read price of zero means that the list has no price for that bucket. */
 function ratesOver(where: string, ours: Rates | undefined, theirs: Rates): Rates {

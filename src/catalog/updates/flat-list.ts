@@ -10,6 +10,7 @@ import {
   type ModelList,
   NO_FACTS,
   pricesOf,
+  ratesIn,
   ratesOf,
   usdText,
 } from "./list.ts";
@@ -22,13 +23,9 @@ const ABOVE = /^input_cost_per_token_above_(\d+)k_tokens$/;
 
 /** The rates above a prompt length such as `_above_200k_tokens`; "": those of all other prompts. */
 function bucketsOf(facts: Row, above = "") {
-  const rate = (name: string) => usdText(facts[`${name}${above}`], MILLION);
-  return {
-    input: rate("input_cost_per_token"),
-    output: rate("output_cost_per_token"),
-    cacheRead: rate("cache_read_input_token_cost"),
-    cacheWrite: rate("cache_creation_input_token_cost"),
-  };
+  const [input, output] = [`input_cost_per_token${above}`, `output_cost_per_token${above}`];
+  const cached = [`cache_read_input_token_cost${above}`, `cache_creation_input_token_cost${above}`] as const;
+  return ratesIn(facts, [input, output, ...cached], MILLION);
 }
 
 function stepsOf(facts: Row) {

@@ -93,8 +93,18 @@ export function isCalled({ id, pricedAs, alsoCalled }: ListedVendor, word: strin
   return [id, pricedAs ?? id, ...alsoCalled].map(plainName).some((name) => name === plain || `${name}ai` === plain);
 }
 
-type Rates = Pick<TokenPriceSpec, "input" | "output" | "cacheRead" | "cacheWrite">;
+export type Rates = Pick<TokenPriceSpec, "input" | "output" | "cacheRead" | "cacheWrite">;
 type ListedRates = { readonly [Bucket in keyof Rates]-?: string | undefined };
+
+/** The rates in a row's fields of these names, which are prices for this many units. */
+export function ratesIn(
+  row: Readonly<Record<string, unknown>>,
+  [input, output, cacheRead, cacheWrite]: readonly [string, string, string, string],
+  units = 1,
+): ListedRates {
+  const rate = (name: string) => usdText(row[name], units);
+  return { input: rate(input), output: rate(output), cacheRead: rate(cacheRead), cacheWrite: rate(cacheWrite) };
+}
 
 /** Rates as adapters write them: a cache rate that the list lacks is left out. */
 export function ratesOf({ input = "", output = "", cacheRead, cacheWrite }: ListedRates): Rates {

@@ -9,7 +9,7 @@ import {
   type ModelList,
   NO_FACTS,
   pricesOf,
-  usdText,
+  ratesIn,
 } from "./list.ts";
 
 const row = z.looseObject({ id: z.string(), canonical_slug: z.string().optional() });
@@ -23,19 +23,10 @@ const words = z.array(z.string());
 function pricesIn(pricing: Readonly<Record<string, unknown>>) {
   // `prompt` is a price per token; vendors that use `input` state it per million.
   if (pricing.prompt !== undefined) {
-    return pricesOf({
-      input: usdText(pricing.prompt, MILLION),
-      output: usdText(pricing.completion, MILLION),
-      cacheRead: usdText(pricing.input_cache_read, MILLION),
-      cacheWrite: usdText(pricing.input_cache_write, MILLION),
-    });
+    const names = ["prompt", "completion", "input_cache_read", "input_cache_write"] as const;
+    return pricesOf(ratesIn(pricing, names, MILLION));
   }
-  return pricesOf({
-    input: usdText(pricing.input),
-    output: usdText(pricing.output),
-    cacheRead: usdText(pricing.cached_input),
-    cacheWrite: undefined,
-  });
+  return pricesOf(ratesIn(pricing, ["input", "output", "cached_input", ""]));
 }
 
 function factsOf(one: Row): ListedFacts {

@@ -5,7 +5,7 @@ import { isRecord, stringOf } from "../../core/json.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { tooOften } from "./forms.ts";
 import type { Begun, OpenIdProvider, SignedIn } from "./openid-provider.ts";
-import { cookieOf } from "./sessions.ts";
+import { cookieOf, hostCookie } from "./sessions.ts";
 
 /** The time that a person has at the provider. */
 const WAY_SECONDS = 600;
@@ -35,16 +35,13 @@ export type OpenIdWay<Own extends object> = ReturnType<typeof createOpenIdWay<Ow
 export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts) {
   const { provider, records, base, callback, name, claims, addressKey, take } = parts;
   const kind = `${name}-flow`;
-  const isSecure = () => base().startsWith("https:");
-  const cookieName = () => (isSecure() ? `__Host-tollgate_${name}` : `tollgate_${name}`);
-  const cookie = (value: string, seconds: number) =>
-    `${cookieName()}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
+  const cookie = hostCookie(name, base);
 
   async function keptOf(request: GatewayRequest, state: string): Promise<Kept<Own> | null> {
     const id = hash("sha256", state, "hex");
     const found = await records.get(kind, id);
     const kept: unknown = found === null ? null : JSON.parse(found.value);
-    const secret = cookieOf(request, cookieName()) ?? "";
+    const secret = cookieOf(request, cookie.name()) ?? "";
     if (!isRecord(kept) || stringOf(kept.browser) !== hash("sha256", secret, "hex")) return null;
     // Of two concurrent callbacks, one succeeds.
     return (await records.delete(kind, id)) ? (kept as unknown as Kept<Own>) : null;
@@ -63,7 +60,7 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts) {
       const id = hash("sha256", state, "hex");
       const ttlMs = WAY_SECONDS * 1_000;
       await records.put({ kind, id, payer: null, value: JSON.stringify(kept), ttlMs, ifVersion: 0 });
-      return { url, cookie: cookie(secret, WAY_SECONDS) };
+      return { url, cookie: cookie.set(secret, WAY_SECONDS) };
     },
     /** `lost`: the browser did not start here, or has already returned. */
     async end(request: GatewayRequest): Promise<{ who: SignedIn; own: Own } | "lost" | "away" | "refused"> {
@@ -75,6 +72,6 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts) {
       const who = await provider.finish(url, { verifier, nonce, state }, claims);
       return typeof who === "string" ? who : { who, own: kept };
     },
-    forgotten: () => cookie("", 0),
+    forgotten: () => cookie.set("", 0),
   };
 }

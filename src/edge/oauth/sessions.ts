@@ -50,10 +50,7 @@ export function isCsrf({ csrf }: Pick<Session, "csrf">, sent: string | null | un
 export function cookieSessions(
   records: Records,
   kind: string,
-  {
-    name,
-    cookie,
-  }: { readonly name: () => string; cookie(request: GatewayRequest, token: string, seconds: number): string },
+  { name, cookie }: { name: () => string; cookie(request: GatewayRequest, token: string, seconds: number): string },
 ) {
   const idOf = (request: GatewayRequest) => {
     const token = cookieOf(request, name());
@@ -86,15 +83,19 @@ export function cookieSessions(
   };
 }
 
-export function createSessions(records: Records, books: Books, base: () => string) {
+/** A cookie of the whole host. */
+export function hostCookie(of: string, base: () => string) {
   const isSecure = () => base().startsWith("https:");
   // The prefix makes browsers refuse the cookie from any other host and without TLS (RFC 6265bis, 4.1.3.2).
-  const name = () => (isSecure() ? "__Host-tollgate_session" : "tollgate_session");
-  const kept = cookieSessions(records, "session", {
-    name,
-    cookie: (_request, token, seconds) =>
-      `${name()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`,
-  });
+  const name = () => `${isSecure() ? "__Host-" : ""}tollgate_${of}`;
+  const set = (value: string, seconds: number) =>
+    `${name()}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
+  return { name, set };
+}
+
+export function createSessions(records: Records, books: Books, base: () => string) {
+  const { name, set } = hostCookie("session", base);
+  const kept = cookieSessions(records, "session", { name, cookie: (_request, ...of) => set(...of) });
   return {
     end: kept.end,
     /** The session cookie to set. Ends the session of the request, if any. */

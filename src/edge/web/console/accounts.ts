@@ -32,9 +32,6 @@ export interface OperatorLine extends UsageLine {
   readonly absorbed_nano_usd: NanoSum;
   readonly margin_nano_usd: NanoSum;
 }
-export interface Usage {
-  readonly usage: readonly OperatorLine[];
-}
 
 export type AnyTransaction = WholeTransaction & ReturnType<typeof operatorTransactionRow>;
 

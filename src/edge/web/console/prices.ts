@@ -1,10 +1,11 @@
 // Prices and margins, losses first; provider counters without a price; models that retire soon.
 import type { SoldRow } from "../../../catalog/updates/rows.ts";
 import { type Html, html } from "../html.ts";
-import { type Ask, withQuery } from "../kit/ask.ts";
+import type { Ask } from "../kit/ask.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, DAY_MS, dayOf, money, pill, tableOf } from "../kit/shown.ts";
-import type { Usage } from "./accounts.ts";
+import { usageOf } from "../spending.ts";
+import type { OperatorLine } from "./accounts.ts";
 
 const PATH = "/console/prices";
 const DAYS = 7;
@@ -23,8 +24,8 @@ interface Prices {
 }
 
 async function marginsBy(ask: Ask, by: string, from: string): Promise<Html> {
-  const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, from, limit: "1000" }));
-  const lines = sold.usage.toSorted((a, b) => Number(a.margin_nano_usd) - Number(b.margin_nano_usd)).slice(0, 100);
+  const sold = await usageOf<OperatorLine>(ask, "/admin/v1/usage", { by, from, limit: "1000" });
+  const lines = sold.toSorted((a, b) => Number(a.margin_nano_usd) - Number(b.margin_nano_usd)).slice(0, 100);
   const title = `Margin by ${by.replace(",", " and ")}`;
   const margins = tableOf(title, lines, "Nothing was sold in this time.", {
     Of: ({ model, provider }) =>

@@ -29,14 +29,11 @@ interface Checks {
 
 /** Each provider's route failures since the gateway started, newest first. */
 function byProvider(routes: readonly RouteRow[]): ReadonlyMap<string, readonly Failure[]> {
-  const found = new Map<string, Failure[]>();
-  for (const { provider, model, failures } of routes) {
-    const known = found.get(provider) ?? [];
-    known.push(...failures.map((failure) => ({ ...failure, model })));
-    found.set(provider, known);
-  }
-  for (const all of found.values()) all.sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
-  return found;
+  const all = routes.flatMap(({ provider, model, failures }) => failures.map((one) => ({ ...one, provider, model })));
+  return Map.groupBy(
+    all.toSorted((a, b) => (a.last_at < b.last_at ? 1 : -1)),
+    ({ provider }) => provider,
+  );
 }
 
 function failureShown({ reason, status, model, last_at, count: times, words }: Failure): Html {

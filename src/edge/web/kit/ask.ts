@@ -18,7 +18,10 @@ export class Refused extends Error {
 export type Ask = <Body>(method: EndpointShape["method"], path: string, body?: unknown) => Promise<Body>;
 
 /** The answer, or what `instead` makes of a refusal. */
-export async function unlessRefused<Body>(answer: Promise<Body>, instead: (refused: Refused) => Body): Promise<Body> {
+export async function unlessRefused<Body>(
+  answer: Promise<Body>,
+  instead: (refused: Refused) => Body | Promise<Body>,
+): Promise<Body> {
   try {
     return await answer;
   } catch (error) {

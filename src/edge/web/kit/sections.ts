@@ -5,7 +5,7 @@ import { GatewayError } from "../../../core/errors.ts";
 import { inSlices } from "../../../core/slices.ts";
 import { fieldsOf, seeOther } from "../../oauth/forms.ts";
 import { Html, html, textOf } from "../html.ts";
-import { type Ask, Refused, unlessRefused } from "./ask.ts";
+import { type Ask, unlessRefused } from "./ask.ts";
 import { postForm } from "./forms.ts";
 import { type Places, pageAnswer, type Shell } from "./page.ts";
 import { problem, told } from "./shown.ts";
@@ -103,15 +103,6 @@ function question(entered: Entered, words: string): Answer {
 }
 
 async function acted(entered: Entered): Promise<Answer> {
-  try {
-    return await actedOn(entered);
-  } catch (error) {
-    if (error instanceof Refused) return shown(entered, problem(error.message), error.status);
-    throw error;
-  }
-}
-
-async function actedOn(entered: Entered): Promise<Answer> {
   const { section, fields, request } = entered;
   const name = fields.act ?? "";
   const act = Object.hasOwn(section.acts ?? {}, name) ? section.acts?.[name] : undefined;
@@ -177,7 +168,9 @@ export function sectionEndpoints(section: Section, door: Door): readonly Endpoin
   );
   if (section.acts === undefined) return [get];
   const post = entering(async (entered) =>
-    door.isOurs(entered.request, entered.csrf, entered.fields.csrf) ? acted(entered) : foreign(door),
+    door.isOurs(entered.request, entered.csrf, entered.fields.csrf)
+      ? unlessRefused(acted(entered), ({ message, status }) => shown(entered, problem(message), status))
+      : foreign(door),
   );
   return [get, Object.assign({ answer: post }, change)];
 }
