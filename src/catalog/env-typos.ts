@@ -22,11 +22,6 @@ function lettersOf(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
 }
 
-function wrongMax(length: number): number {
-  if (length >= TWO_WRONG_LENGTH) return 2;
-  return length >= ONE_WRONG_LENGTH ? 1 : 0;
-}
-
 /** The variable meant by a name with a vendor's prefix and another program's suffix. */
 function byEnd(name: string, adapters: ReadonlyMap<string, AdapterSpec>): string | null {
   for (const [id, spec] of adapters) {
@@ -48,8 +43,8 @@ function byLetters(name: string, known: ReadonlyMap<string, string>): string | n
   const letters = lettersOf(name);
   const same = known.get(letters);
   if (same !== undefined) return same;
-  const allowed = wrongMax(letters.length);
-  if (allowed === 0) return null;
+  if (letters.length < ONE_WRONG_LENGTH) return null;
+  const allowed = letters.length < TWO_WRONG_LENGTH ? 1 : 2;
   let nearest: { readonly name: string; readonly wrong: number } | null = null;
   for (const [other, full] of known) {
     if (Math.abs(other.length - letters.length) > allowed || !beginsOrEndsAs(letters, other)) continue;

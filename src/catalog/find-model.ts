@@ -92,13 +92,10 @@ function unknown(name: string, base: string, why: string, search: Search<unknown
   return missing(name, says.trim(), { nearest: near }, search);
 }
 
-function soldAs(kind: AnyKind, slug: string, catalog: Catalog, audience: Audience) {
-  if (kind === "chat") return catalog.model(slug, audience);
-  return kind === "embeddings" ? catalog.embedding(slug, audience) : catalog.unitModel(kind, slug, audience);
-}
-
 function isOfKind(name: string, kind: AnyKind, catalog: Catalog, audience: Audience): boolean {
-  return soldAs(kind, name, catalog, audience) !== null || catalog.slugsNamed(name, kind, audience).length > 0;
+  if (catalog.slugsNamed(name, kind, audience).length > 0) return true;
+  if (kind === "chat") return catalog.model(name, audience) !== null;
+  return (kind === "embeddings" ? catalog.embedding(name, audience) : catalog.unitModel(kind, name, audience)) !== null;
 }
 
 /** The error for OpenRouter's model variants, none of which is sold. */

@@ -1,5 +1,6 @@
 // Rules across a call's fields, written as the JSON Schema that is published: validation and documentation share one source.
 import { z } from "zod";
+import { isRecord } from "../core/json.ts";
 import type { Json } from "./said.ts";
 
 /** The subset of JSON Schema that cross-field rules need. */
@@ -17,34 +18,24 @@ export interface SchemaRule {
   readonly oneOf?: readonly SchemaRule[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function fieldsOf(value: unknown): Fields | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
-}
-
 /** Whether a value satisfies a rule; an undefined field counts as absent. */
 function holds(rule: SchemaRule, value: unknown): boolean {
-  const fields = fieldsOf(value);
+  const { contains } = rule;
+  const fields = isRecord(value) ? value : null;
   return (
     (rule.const === undefined || value === rule.const) &&
     (rule.enum === undefined || rule.enum.includes(value as Json)) &&
     (rule.maximum === undefined || typeof value !== "number" || value <= rule.maximum) &&
-    (rule.contains === undefined || !Array.isArray(value) || hasItem(value, rule.contains)) &&
+    (contains === undefined || !Array.isArray(value) || value.some((item) => holds(contains, item))) &&
     (rule.required === undefined || fields === null || rule.required.every((name) => fields[name] !== undefined)) &&
-    (rule.properties === undefined || fields === null || propertiesHold(rule.properties, fields)) &&
+    (fields === null ||
+      Object.entries(rule.properties ?? {}).every(
+        ([name, own]) => fields[name] === undefined || holds(own, fields[name]),
+      )) &&
     (rule.not === undefined || !holds(rule.not, value)) &&
     (rule.anyOf === undefined || rule.anyOf.some((one) => holds(one, value))) &&
     (rule.oneOf === undefined || rule.oneOf.filter((one) => holds(one, value)).length === 1)
   );
-}
-
-function hasItem(items: readonly unknown[], rule: SchemaRule): boolean {
-  return items.some((item) => holds(rule, item));
-}
-
-function propertiesHold(properties: Readonly<Record<string, SchemaRule>>, fields: Fields): boolean {
-  return Object.entries(properties).every(([name, rule]) => fields[name] === undefined || holds(rule, fields[name]));
 }
 
 const published = new WeakMap<object, SchemaRule>();

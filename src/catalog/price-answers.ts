@@ -195,11 +195,6 @@ export function byFirstPrice(catalog: Catalog, audience: Audience): readonly Tie
   return priced.sort((a, b) => a.blend - b.blend).map(({ tier }) => tier);
 }
 
-function* tierRows(catalog: Catalog, audience: Audience) {
-  const rows = yield* eachOf(byFirstPrice(catalog, audience), (tier) => tierRow(tier, catalog, audience));
-  return rows.filter((row) => row !== null);
-}
-
 function priceRow(model: Sold) {
   return {
     model: model.slug,
@@ -227,6 +222,7 @@ export type TierPriceRow = ReturnType<typeof tierPriceRows>[number];
 
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function* modelsAnswer(catalog: Catalog, audience: Audience) {
+  const tiers = yield* eachOf(byFirstPrice(catalog, audience), (tier) => tierRow(tier, catalog, audience));
   const models = yield* eachOf(catalog.listed(audience), (model) => modelRow(model, catalog));
   // A chat model that also has unit prices is one model; its other prices are in the price list.
   const ids = new Set(models.map(({ id }) => id));
@@ -235,7 +231,7 @@ export function* modelsAnswer(catalog: Catalog, audience: Audience) {
   return {
     object: "list",
     data: [
-      ...(yield* tierRows(catalog, audience)),
+      ...tiers.filter((row) => row !== null),
       ...realtimeTierRows(catalog, audience),
       ...models,
       ...byUnits.values(),

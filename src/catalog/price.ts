@@ -140,19 +140,15 @@ const DAY_MINUTES = 1_440;
 /** 1970 began on a Thursday, four days after Sunday. */
 const FIRST_WEEKDAY = 4;
 
-function isWeekend(day: number): boolean {
-  return (day + FIRST_WEEKDAY) % 7 === 0 || (day + FIRST_WEEKDAY) % 7 === 6;
-}
-
 /** The price at a time, in milliseconds since 1970, which applies to calls admitted then. */
 export function priceAt(price: TokenPrice, epochMs: number): TokenPrice {
   if (price.hours.length === 0) return price;
   const minutes = Math.floor(epochMs / MINUTE_MS);
   const minute = minutes % DAY_MINUTES;
-  const weekend = isWeekend(Math.floor(minutes / DAY_MINUTES));
+  const isWeekend = [0, 6].includes((Math.floor(minutes / DAY_MINUTES) + FIRST_WEEKDAY) % 7);
   const within = price.hours.find(
     ({ fromMinute, untilMinute, weekdaysOnly }) =>
-      fromMinute <= minute && minute < untilMinute && !(weekdaysOnly && weekend),
+      fromMinute <= minute && minute < untilMinute && !(weekdaysOnly && isWeekend),
   );
   return within?.price ?? price;
 }

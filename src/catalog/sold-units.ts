@@ -6,13 +6,7 @@ import { priceAt, priceOn } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { unitListingsOf } from "./slug.ts";
 import { type AudienceRules, deploymentsOf, isFirstHand, lastEnd, listPriceOf, surchargeOf } from "./sold.ts";
-import {
-  compileUnitPrice,
-  dearestUnits,
-  isDearerUnits,
-  sellUnitsAt,
-  unitsOfTokens,
-} from "./unit-price.ts";
+import { compileUnitPrice, dearestUnits, isDearerUnits, sellUnitsAt, unitsOfTokens } from "./unit-price.ts";
 
 interface Listed {
   readonly slug: string;
@@ -32,10 +26,6 @@ function listedBy(adapter: Adapter, day: string, healthScope: string): readonly 
   });
 }
 
-function inOrder(a: UnitOffer, b: UnitOffer): number {
-  return Number(isFirstHand(b)) - Number(isFirstHand(a)) || (a.adapter.id < b.adapter.id ? -1 : 1);
-}
-
 function soldUnitModel([one, ...more]: readonly Listed[], rules: AudienceRules): readonly SoldUnitModel[] {
   if (one === undefined) return [];
   const { day, markupPercent, allowLoss, liveIds } = rules;
@@ -44,7 +34,7 @@ function soldUnitModel([one, ...more]: readonly Listed[], rules: AudienceRules):
   const sale = sellUnitsAt(listPriceOf(slug, all, liveIds, dearestUnits), markupPercent);
   const offers = all
     .filter(({ adapter, cost }) => adapter.configured && (allowLoss || !isDearerUnits(cost, sale)))
-    .sort(inOrder);
+    .sort((a, b) => Number(isFirstHand(b)) - Number(isFirstHand(a)) || (a.adapter.id < b.adapter.id ? -1 : 1));
   const retires = lastEnd((offers.length > 0 ? offers : all).map(({ spec }) => spec));
   return [{ kind: offer.spec.kind, slug, sale, offers, retires, listed: isListedOn(day, retires) }];
 }

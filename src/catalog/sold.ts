@@ -155,15 +155,13 @@ function embeddingOfferOf(listing: PricedListing, healthScope: string): Embeddin
   return { adapter, upstreamModel, spec, weight, cost, healthKey: `${healthScope}${adapter.id}/${upstreamModel}` };
 }
 
-function offerOf(listing: PricedListing, healthScope: string): Offer | null {
-  const chat = listing.adapter.spec.chat;
-  if (chat === undefined) return null;
-  return { ...embeddingOfferOf(listing, healthScope), chat, wire: wireOf(chat, listing.spec) };
-}
-
 export function soldModel(slug: string, group: Group, rules: AudienceRules): SoldModel {
   const { serving, ...sold } = soldOf(slug, group, rules);
-  const offers = serving.map((listing) => offerOf(listing, rules.healthScope)).filter((offer) => offer !== null);
+  const offers = serving.flatMap((listing): readonly Offer[] => {
+    const { chat } = listing.adapter.spec;
+    if (chat === undefined) return [];
+    return [{ ...embeddingOfferOf(listing, rules.healthScope), chat, wire: wireOf(chat, listing.spec) }];
+  });
   return { kind: "chat", ...sold, offers };
 }
 

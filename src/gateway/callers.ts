@@ -8,7 +8,6 @@ import { systemClock } from "../core/clock.ts";
 import { accessTokenReader } from "../edge/oauth/access-tokens.ts";
 import { signingKeys } from "../edge/oauth/signing-keys.ts";
 import { AnswerCache } from "../edge/serve/cached-answers.ts";
-import type { ServeDeps } from "../edge/serve/deps.ts";
 import { adminCheck, ensureAdminToken } from "../money/accounts/admin-token.ts";
 import type { Unsold } from "../money/accounts/allowed.ts";
 import { Authenticator } from "../money/accounts/authenticate.ts";
@@ -20,16 +19,10 @@ import { Runs } from "../money/runs/runs.ts";
 import { AnswerBytes } from "../platform/limits/answer-bytes.ts";
 import { createBodyBytes } from "../platform/limits/body-bytes.ts";
 import { addressWindowKey, createRequestWindows } from "../platform/limits/request-windows.ts";
-import type { Records } from "../platform/records/records.ts";
 import { inDataDir } from "../platform/storage/in-data-dir.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 export type OpenCallers = Awaited<ReturnType<typeof openCallers>>;
-
-/** A limit of 0 disables the cache. */
-function cacheOf(bytesMax: number, records: Records): Pick<ServeDeps, "cache"> {
-  return bytesMax === 0 ? {} : { cache: new AnswerCache({ records, bytesMax, epochMs: () => systemClock.epochMs() }) };
-}
 
 /** How accounts' own keys for providers are opened. */
 function openingOf({ config, broken }: Foundation) {
@@ -45,6 +38,7 @@ function openingOf({ config, broken }: Foundation) {
 export async function openCallers(foundation: Foundation) {
   const { config, url, stores, broken, opened } = foundation;
   const clock = systemClock;
+  const { answerCacheBytesMax: bytesMax } = config;
   const windows = createRequestWindows({ clock });
   const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
   const keys = config.oauth ? signingKeys(signingSecrets(config.signingSecret, config.dataDir), clock) : null;
@@ -94,7 +88,9 @@ export async function openCallers(foundation: Foundation) {
       runs,
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: new AnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
-      ...cacheOf(config.answerCacheBytesMax, stores.records),
+      ...(bytesMax === 0
+        ? null
+        : { cache: new AnswerCache({ records: stores.records, bytesMax, epochMs: clock.epochMs }) }),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind: "account" | "address", key: string, limit: number) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind: "account" | "address", key: string, limit: number) => windows.peek(`${kind} ${key}`, limit),

@@ -79,7 +79,9 @@ async function openGateway(options: GatewayOptions, opened: Opened) {
   const certificate = openCertificate(foundation);
   const publicServer = await openPublic(foundation, work, engine, certificate.current());
   // The parent reports for all processes; any other process reports for itself.
-  const own = { readiness: () => readinessOf(foundation), metricsText: () => observer.metricsText() };
+  const ownReadiness = (): Readiness =>
+    foundation.phase.draining ? { ready: false, reason: "draining" } : { ready: true };
+  const own = { readiness: ownReadiness, metricsText: () => observer.metricsText() };
   const { readiness, metricsText } = role?.kind === "parent" ? role : own;
   const shown = { readiness: () => readyWithStores(readiness(), foundation), metricsText, setup };
   const adminServer = role?.kind === "child" ? null : await openAdmin(foundation, work, engine, shown);
@@ -116,8 +118,4 @@ async function readyWithStores(state: Readiness, { disk, stores }: Foundation): 
   const isAway = answers !== null && !(await answers());
   const reason = isAway ? "the ledger's Redis does not answer" : lowDiskText(await disk());
   return reason === null ? state : { ...state, ready: false, reason };
-}
-
-function readinessOf({ phase }: Foundation): Readiness {
-  return phase.draining ? { ready: false, reason: "draining" } : { ready: true };
 }

@@ -3,7 +3,6 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/load.ts";
 import { SESSION_ACTIONS } from "../catalog/session.ts";
 import { readModelsFile } from "../catalog/updates/models-file.ts";
-import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../core/clock.ts";
 import { inSlices, type Steps } from "../core/slices.ts";
 import { SOCKET_STAND_INS, STAND_INS } from "../models/formats/stand-ins.ts";
@@ -33,11 +32,6 @@ function soldNames(catalog: Catalog): ReadonlySet<string> {
   ]);
 }
 
-/** What is computed from a catalog once, when it takes effect. */
-function inForce(catalog: Catalog, update: ModelsUpdate | null) {
-  return { catalog, update, names: soldNames(catalog), vendors: vendorsOf(catalog) };
-}
-
 /** Rejects with a sentence for the operator where an adapter, a tier or the overlay is wrong. */
 export async function openCatalog(config: Config) {
   // The catalog needs the sandbox's address, and the sandbox plays the catalog's vendors: it looks them up for each request.
@@ -55,22 +49,20 @@ export async function openCatalog(config: Config) {
   const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
   const load = async (ahead: boolean) => {
     const update = await readModelsFile(config);
-    return inForce(
-      await loadCatalog({
-        update,
-        ahead,
-        env: config.vendorEnv,
-        clock: systemClock,
-        sandboxOrigin: sandboxUrl,
-        contact: config.contact,
-        zdrProviders: config.zdrProviders,
-        rails: [...(config.mppWallet ? ["mpp" as const] : []), ...(config.x402Wallet ? ["x402" as const] : [])],
-        overlayDir: config.overlayDir,
-        markupPercent: config.markupPercent,
-        allowLoss: config.allowLoss,
-      }),
+    const catalog = await loadCatalog({
       update,
-    );
+      ahead,
+      env: config.vendorEnv,
+      clock: systemClock,
+      sandboxOrigin: sandboxUrl,
+      contact: config.contact,
+      zdrProviders: config.zdrProviders,
+      rails: [...(config.mppWallet ? ["mpp" as const] : []), ...(config.x402Wallet ? ["x402" as const] : [])],
+      overlayDir: config.overlayDir,
+      markupPercent: config.markupPercent,
+      allowLoss: config.allowLoss,
+    });
+    return { catalog, update, names: soldNames(catalog), vendors: vendorsOf(catalog) };
   };
   let current = await load(false);
   const prepares: ((next: Catalog) => Steps<void>)[] = [];

@@ -45,13 +45,11 @@ function keptOf(price: Price, firstSold: string): KeptPrice {
   return { version, usd: ratesText(price), steps, hours, first_sold: firstSold };
 }
 
-function withHours(price: TokenPrice): readonly Price[] {
-  return [price, ...price.hours.map((at) => at.price)];
-}
-
 function* pricesOf(catalog: Catalog): Steps<readonly Price[]> {
   const live = { sandbox: false };
-  const byToken = yield* eachOf([...catalog.models(live), ...catalog.embeddings(live)], ({ sale }) => withHours(sale));
+  const byToken = yield* eachOf([...catalog.models(live), ...catalog.embeddings(live)], ({ sale }) => {
+    return [sale, ...sale.hours.map(({ price }) => price)];
+  });
   return [...byToken.flat(), ...catalog.unitModels(live).map(({ sale }) => sale)];
 }
 
@@ -65,13 +63,9 @@ function recordOf(version: string): string {
   return STAMP.exec(version.slice(version.lastIndexOf("@") + 1))?.groups?.stamp ?? BUILT_IN;
 }
 
-function firstSoldNow(): string {
-  return `${new Date(systemClock.epochMs()).toISOString().slice(0, 19)}Z`;
-}
-
 /** Adds the missing prices to one record; existing versions keep their first date. */
 async function keepIn(records: Records, id: string, prices: readonly Price[]): Promise<void> {
-  const firstSold = firstSoldNow();
+  const firstSold = `${new Date(systemClock.epochMs()).toISOString().slice(0, 19)}Z`;
   await revise(records, { kind: KIND, id, payer: null, ttlMs: null }, async (text) => {
     const kept = keptIn(text);
     const fresh = prices.filter(({ version }) => !Object.hasOwn(kept, version));

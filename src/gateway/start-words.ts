@@ -19,15 +19,12 @@ function filled(words: readonly string[], indent: string): string[] {
   return lines;
 }
 
-/** Parts that belong together, on one line where they fit. */
-function wordsOf(name: string): string[] {
-  return name.length + INDENT.length <= COLUMNS ? [name] : name.split(/ (?=\+)/);
-}
-
 /** Names separated by commas, in lines that begin with a title or below it. */
 function listed(title: string, names: readonly string[]): string[] {
   const told = names.map((name, at) => (at === names.length - 1 ? name : `${name},`));
-  return filled([title, ...told.flatMap(wordsOf)], INDENT);
+  // Parts that belong together, on one line where they fit.
+  const words = told.flatMap((name) => (name.length + INDENT.length <= COLUMNS ? name : name.split(/ (?=\+)/)));
+  return filled([title, ...words], INDENT);
 }
 
 /** The variables that would enable disabled providers; related variables are listed together. */

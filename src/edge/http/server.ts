@@ -18,7 +18,7 @@ import {
   type EngineResponse,
 } from "./engine.ts";
 import { HttpReply } from "./http-reply.ts";
-import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
+import { type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
   BARE_HEADERS,
   BODY_HEADERS,
@@ -277,7 +277,12 @@ export class Edge implements EngineHost {
     const matched = this.#match(request.method, request.path);
     if (request.fault !== null) {
       reply.closeAfterwards();
-      this.#options.refuse(request, reply, request.fault, errorsOf(matched));
+      this.#options.refuse(
+        request,
+        reply,
+        request.fault,
+        "error" in matched ? matched.errors : matched.endpoint.errors,
+      );
       return;
     }
     if ("error" in matched) {
@@ -385,8 +390,4 @@ function preflight(reply: Reply, requestedHeaders: string): void {
   reply.header("access-control-max-age", "86400");
   // With a small body: without one nothing shows whether the answer is read, and it would be kept for a client that never reads.
   reply.send(200, "{}");
-}
-
-function errorsOf(matched: Match): ErrorCodec {
-  return "error" in matched ? matched.errors : matched.endpoint.errors;
 }

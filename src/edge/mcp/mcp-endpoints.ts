@@ -63,11 +63,6 @@ export interface McpOptions extends McpDeps {
   readonly door: { allowsOrigin(origin: string): boolean; allowsHost(name: string): boolean };
 }
 
-/** A request's caller, in the form in which the protocol's library passes authentication. */
-function authOf(caller: McpCaller): AuthInfo {
-  return { token: caller.authorization ?? "", clientId: caller.payer ?? "", scopes: [], extra: { caller } };
-}
-
 function callerOf(auth: AuthInfo | undefined): McpCaller {
   if (auth?.extra?.caller === undefined)
     throw new Error("a server is made for a request that did not come by the endpoint");
@@ -148,7 +143,10 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     };
     const url = `http://gateway${PATH}`;
     const asked = new Request(url, { method: "POST", headers, signal });
-    const response = await fetch(asked, { authInfo: authOf(inner), parsedBody: sent });
+    // The caller, in the form in which the protocol's library passes authentication.
+    const { authorization: token = "", payer } = inner;
+    const authInfo = { token, clientId: payer ?? "", scopes: [], extra: { caller: inner } };
+    const response = await fetch(asked, { authInfo, parsedBody: sent });
     if (message.method === "initialize") response.headers.set(SESSION, randomUUID());
     return answerOf(response, formOf(request.headers.get("accept")), end);
   }

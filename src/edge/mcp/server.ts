@@ -15,7 +15,7 @@ import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { leftoversOf } from "./leftovers.ts";
 import { ToolList } from "./pinned-tools.ts";
 import { wrongArguments } from "./results.ts";
-import { RUN_ACTION, type Tool } from "./tools.ts";
+import { RUN_ACTION } from "./tools.ts";
 
 /** The used parts of the protocol's library, which the first request loads. */
 export type ProtocolLibrary = Pick<
@@ -55,14 +55,6 @@ const PROMPT = {
   arguments: [{ name: "task", description: "What should be done", required: true }],
 };
 
-function promptText(task: string): string {
-  return `Do this with Tollgate: ${task}\n\nFind actions with search_actions, take the cheapest that does it, read describe_action, bound the cost with max_cost_cents, run it with run_action, and say what it cost.`;
-}
-
-function listed({ name, title, description, inputSchema, annotations }: Tool) {
-  return { name, title, description, inputSchema: inputSchema as { type: "object" }, annotations };
-}
-
 /** Returns a function that creates the server for a request, from what its endpoint knows of the caller. */
 export function serverFactory(
   library: ProtocolLibrary,
@@ -84,7 +76,7 @@ export function serverFactory(
         const { ProtocolError, ProtocolErrorCode } = library;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no prompt ${params.name.slice(0, 80)}.`);
       }
-      const text = promptText(params.arguments?.task ?? "");
+      const text = `Do this with Tollgate: ${params.arguments?.task ?? ""}\n\nFind actions with search_actions, take the cheapest that does it, read describe_action, bound the cost with max_cost_cents, run it with run_action, and say what it cost.`;
       return { messages: [{ role: "user", content: { type: "text", text } }] };
     });
     return server;
@@ -106,7 +98,10 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps):
       const { ProtocolError, ProtocolErrorCode } = deps.library;
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `tools: there is no action ${tools.unknown}.`);
     }
-    return { tools: tools.map(listed) };
+    const listed = tools.map(({ name, title, description, inputSchema, annotations }) => {
+      return { name, title, description, inputSchema: inputSchema as { type: "object" }, annotations };
+    });
+    return { tools: listed };
   });
   server.setRequestHandler(
     "tools/call",

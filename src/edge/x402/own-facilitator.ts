@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { bytesOf, type Hex, hexOf, word } from "../../money/wallet/hex.ts";
 import { signerOf } from "../../money/wallet/keys.ts";
 import { NodeRefusal, type NodeRpc } from "../../money/wallet/node-rpc.ts";
-import { authorizationDigest, type TransferAuthorization } from "../../money/wallet/typed-data.ts";
+import { authorizationDigest } from "../../money/wallet/typed-data.ts";
 import type { Facilitator, Settlement, Verdict } from "./facilitator.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import { type Payment, signedIn } from "./read-payment.ts";
@@ -44,14 +44,11 @@ export interface OwnFacilitatorParts {
   readonly clock: Clock;
 }
 
-function wordsOf({ from, to, value, validAfter, validBefore, nonce }: TransferAuthorization): Uint8Array {
-  const numbers = [value, validAfter, validBefore].map((text) => word(BigInt(text)));
-  return Buffer.concat([word(from), word(to), ...numbers, word(nonce)]);
-}
-
 function transferData(payment: Payment): { readonly data: Hex; readonly gasMax: number } {
   const { signature, authorization } = signedIn(payment);
-  const words = wordsOf(authorization);
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const numbers = [value, validAfter, validBefore].map((text) => word(BigInt(text)));
+  const words = Buffer.concat([word(from), word(to), ...numbers, word(nonce)]);
   const bytes = bytesOf(signature);
   if (bytes.length === 65) {
     const ending = [word(BigInt(bytes[64] ?? 0)), bytes.subarray(0, 64)];

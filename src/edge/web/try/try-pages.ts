@@ -3,6 +3,8 @@
 
 import type { Descriptor, indexRow } from "../../../actions/run/descriptor.ts";
 import type { JsonSchema } from "../../../actions/run/params-schema.ts";
+import type { pricingAnswer } from "../../../catalog/price-answers.ts";
+import type { Steps } from "../../../core/slices.ts";
 import type { OwnAccount } from "../account/answers.ts";
 import { type Html, html, type Put } from "../html.ts";
 import { bodyOr, withQuery } from "../kit/ask.ts";
@@ -20,17 +22,8 @@ const EFFORTS = ["", "none", "low", "medium", "high"].map(
 );
 const HELLO = "Say hello in one sentence.";
 
-interface Priced {
-  readonly model: string;
-  readonly kind: string;
-  readonly prompt_usd_per_million: number;
-  readonly completion_usd_per_million: number;
-}
-interface Pricing {
-  /** `price_max`: the price of the most expensive candidate. */
-  readonly tier_prices: readonly (Priced & { readonly price_max: Omit<Priced, "model" | "kind"> })[];
-  readonly models: readonly Priced[];
-}
+type PricingAnswer = ReturnType<typeof pricingAnswer> extends Steps<infer Answer> ? Answer : never;
+type Pricing = Pick<PricingAnswer, "tier_prices" | "models">;
 
 type IndexRow = ReturnType<typeof indexRow>;
 
