@@ -6,7 +6,6 @@ import { mediaTypeOf } from "../../core/event-stream.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import { resourcesOf, SCOPE } from "./access-tokens.ts";
 import { type AdapterParts, adapterOf, keepClient, oneWord } from "./adapter.ts";
-import { messagePage } from "./person-pages.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 const HOUR_SECONDS = 3_600;
@@ -32,6 +31,7 @@ export interface ServerParts extends AdapterParts {
   readonly readDocument: ReadDocument;
   /** Whether one more metadata document may be fetched now. */
   readonly mayFetch: () => Promise<boolean>;
+  readonly errorPage: (words: string) => Answer;
 }
 
 /** A client that waits for a person's decision. */
@@ -74,7 +74,7 @@ function featuresOf({ base, mayFetch }: ServerParts): Configuration["features"] 
 }
 
 function configurationOf(parts: ServerParts): Configuration {
-  const { keys, readDocument } = parts;
+  const { keys, readDocument, errorPage } = parts;
   return {
     adapter: (name: string) => adapterOf(name, parts),
     jwks: { keys: keys.all.map(({ kty, crv, alg, use, kid, x, y, d }) => ({ kty, crv, alg, use, kid, x, y, d })) },
@@ -124,7 +124,7 @@ function configurationOf(parts: ServerParts): Configuration {
       IdToken: HOUR_SECONDS,
     },
     renderError(ctx, out) {
-      const { body, headers = {} } = messagePage("This did not work", out.error_description ?? out.error);
+      const { body, headers = {} } = errorPage(out.error_description ?? out.error);
       ctx.type = "html";
       ctx.set("content-security-policy", headers["content-security-policy"] ?? "");
       ctx.body = body;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Accounts, NewAccount } from "../../core/account-rows.ts";
 import { nano } from "../../core/money.ts";
 
-/** Opens a house account; nobody has its key. */
+/** Opens a house account, whose key no caller can have. */
 export async function openHouseAccount(
   accounts: Pick<Accounts, "openAccount">,
   { label, ...account }: Pick<NewAccount, "accountId" | "name" | "kind" | "creditNano"> & { readonly label: string },

@@ -1,16 +1,16 @@
 // The pages on which a person signs in and sets what a client may spend, and the check that a form came from one of them.
 import type { KeyLimits } from "../../core/account-rows.ts";
 import type { Answer, GatewayRequest } from "../../core/endpoint.ts";
+import { type Answering, fieldsOf, isForeign, pageAnswer, toSignIn } from "../oauth/forms.ts";
+import type { Linked } from "../oauth/identities.ts";
+import type { OpenIdProvider } from "../oauth/openid-provider.ts";
+import type { Asking } from "../oauth/server.ts";
+import { isCsrf, type Session } from "../oauth/sessions.ts";
 import { type Html, html } from "../web/html.ts";
 import { type Field, field, PERIODS, postForm } from "../web/kit/forms.ts";
 import { contentSecurityPolicy, pageText } from "../web/kit/page.ts";
 import { problem as problemShown } from "../web/kit/shown.ts";
-import { type Answering, fieldsOf, isForeign, pageAnswer, toSignIn } from "./forms.ts";
-import type { Linked } from "./identities.ts";
 import type { PeopleParts } from "./oauth.ts";
-import type { OpenIdProvider } from "./openid-provider.ts";
-import type { Asking } from "./server.ts";
-import { isCsrf, type Session } from "./sessions.ts";
 
 const DAYS = [
   ["1", "tomorrow"],

@@ -6,11 +6,11 @@ import type { Clock } from "../../core/clock.ts";
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { readFields } from "../../core/field-issues.ts";
 import { nanoFromCents, parseUsd } from "../../core/money.ts";
-import { browserEndpoint, fieldsOf, seeOther, tooOften, toSignIn } from "./forms.ts";
+import { browserEndpoint, fieldsOf, seeOther, tooOften, toSignIn } from "../oauth/forms.ts";
+import type { OAuthServer } from "../oauth/server.ts";
+import { cookieOf, type Session } from "../oauth/sessions.ts";
 import type { OAuthParts } from "./oauth.ts";
 import { type Choice, type ConsentForm, consentPage, messagePage, signedForm, userCodePage } from "./person-pages.ts";
-import type { OAuthServer } from "./server.ts";
-import { cookieOf, type Session } from "./sessions.ts";
 
 const DAY_MS = 86_400_000;
 const CEILING_MAX = nanoFromCents(900_000_000);

@@ -4,15 +4,15 @@ import type { Answer, Endpoint, EndpointSpec, ErrorCodec, GatewayRequest } from 
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { accessTokenReader, metadataEndpoints } from "./access-tokens.ts";
+import { accessTokenReader, metadataEndpoints } from "../oauth/access-tokens.ts";
+import { browserEndpoint, fieldsOf, isForeign, ownPath, seeOther, tooOften } from "../oauth/forms.ts";
+import type { Grants } from "../oauth/grants.ts";
+import type { OAuthServer, ReadDocument } from "../oauth/server.ts";
+import { isCsrf, type Sessions } from "../oauth/sessions.ts";
+import type { SigningKeys } from "../oauth/signing-keys.ts";
 import { consentEndpoints } from "./consent-endpoints.ts";
-import { browserEndpoint, fieldsOf, isForeign, ownPath, seeOther, tooOften } from "./forms.ts";
-import type { Grants } from "./grants.ts";
 import { type OpenIdDoor, openIdEndpoints } from "./openid-endpoints.ts";
-import { type Choice, foreignForm, signedForm, signedInPage, signInPage } from "./person-pages.ts";
-import type { OAuthServer, ReadDocument } from "./server.ts";
-import { isCsrf, type Sessions } from "./sessions.ts";
-import type { SigningKeys } from "./signing-keys.ts";
+import { type Choice, foreignForm, messagePage, signedForm, signedInPage, signInPage } from "./person-pages.ts";
 
 /** Keys tried from one address per minute; a person needs one. */
 const SIGN_INS_PER_MINUTE = 10;
@@ -133,10 +133,11 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
 
   /** Loads the server on first use, so that it does not slow the gateway's start. */
   async function open(): Promise<OAuthServer> {
-    const { OAuthServer } = await import("./server.ts");
+    const { OAuthServer } = await import("../oauth/server.ts");
     const mayFetch = () => take("client documents", DOCUMENTS);
     const readToken = accessTokenReader(keys, base, parts.clock);
-    return new OAuthServer(Object.assign({ mayFetch, readToken }, parts, { base: base(), keys: keys() }));
+    const errorPage = (words: string) => messagePage("This did not work", words);
+    return new OAuthServer(Object.assign({ mayFetch, readToken, errorPage }, parts, { base: base(), keys: keys() }));
   }
 
   function server(): Promise<OAuthServer> {

@@ -1,10 +1,10 @@
 // Sign-in with the operator's OpenID provider: the redirect to it, the callback, and linking an account.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
-import { browserEndpoint, fieldsOf, ownPath, seeOther } from "./forms.ts";
-import type { Identities, Place } from "./identities.ts";
+import { browserEndpoint, fieldsOf, ownPath, seeOther } from "../oauth/forms.ts";
+import type { Identities, Place } from "../oauth/identities.ts";
+import type { Identity, OpenIdProvider } from "../oauth/openid-provider.ts";
+import { createOpenIdWay, type OpenIdWay } from "../oauth/openid-way.ts";
 import type { OAuthParts } from "./oauth.ts";
-import type { Identity, OpenIdProvider } from "./openid-provider.ts";
-import { createOpenIdWay, type OpenIdWay } from "./openid-way.ts";
 import { goOnPage, messagePage, signedForm } from "./person-pages.ts";
 
 const CALLBACK = "/sign-in/oidc/callback";
