@@ -2,12 +2,16 @@
 
 import { usdPerMillionText } from "../core/money.ts";
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel } from "./catalog.ts";
+import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel, TokenRates } from "./catalog.ts";
 import { type TierPriceRow, timeText } from "./price-answers.ts";
 import { unitPriceText } from "./unit-price.ts";
 
 /** A row of the price list; prices are decimal strings in USD per million tokens. */
 export type PriceRow = ReturnType<typeof rowOf>;
+
+const inOut = ({ input, output }: Pick<TokenRates, "input" | "output">) => {
+  return { input: usdPerMillionText(input), output: usdPerMillionText(output) };
+};
 
 function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldEmbedding) {
   return {
@@ -17,18 +21,11 @@ function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldE
     output: usdPerMillionText(sale.output),
     contextTokens,
     /** Prices for longer prompts. */
-    steps: sale.steps.map((step) => ({
-      promptTokens: step.promptTokens,
-      input: usdPerMillionText(step.input),
-      output: usdPerMillionText(step.output),
-    })),
+    steps: sale.steps.map(({ promptTokens, ...step }) => ({ promptTokens, ...inOut(step) })),
     /** Prices at other hours of the day, UTC. */
-    hours: sale.hours.map(({ fromMinute, untilMinute, price }) => ({
-      from: timeText(fromMinute),
-      until: timeText(untilMinute),
-      input: usdPerMillionText(price.input),
-      output: usdPerMillionText(price.output),
-    })),
+    hours: sale.hours.map(({ fromMinute, untilMinute, price }) => {
+      return { from: timeText(fromMinute), until: timeText(untilMinute), ...inOut(price) };
+    }),
     since: sale.since,
     /** The configured adapters that serve it, in order of use. */
     providers: offers.map((offer) => offer.adapter.id),

@@ -23,14 +23,15 @@ export function isGone(retires: Retirement | undefined, nowMs: number): boolean 
   return retires !== undefined && nowMs >= dayMs(retires.sunset);
 }
 
+function endHeaders(day: string, successor: string | undefined) {
+  const link = successor === undefined ? {} : { link: `<${successor}>; rel="successor-version"` };
+  return { sunset: new Date(dayMs(day)).toUTCString(), ...link };
+}
+
 /** `Deprecation`, `Sunset` and a link to the successor on every answer of what retires. None before the announcement. */
 export function retirementHeaders(retires: Retirement | undefined, nowMs: number): Readonly<Record<string, string>> {
   if (retires === undefined || nowMs < dayMs(retires.announced)) return NO_HEADERS;
-  return {
-    deprecation: "true",
-    sunset: new Date(dayMs(retires.sunset)).toUTCString(),
-    ...(retires.successor === undefined ? {} : { link: `<${retires.successor}>; rel="successor-version"` }),
-  };
+  return { deprecation: "true", ...endHeaders(retires.sunset, retires.successor) };
 }
 
 export function goneError({ sunset, successor }: Retirement): GatewayError {
@@ -68,9 +69,7 @@ export function isListedOn(day: string, retires: ModelEnd | null): boolean {
 export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<string, string>> {
   const [first] = ends.toSorted((a, b) => (a.on < b.on ? -1 : 1));
   if (first === undefined) return NO_HEADERS;
-  const sunset = new Date(dayMs(first.on)).toUTCString();
-  if (first.successor === undefined) return { sunset };
-  return { sunset, link: `</api/llm/v1/models/${first.successor}>; rel="successor-version"` };
+  return endHeaders(first.on, first.successor && `/api/llm/v1/models/${first.successor}`);
 }
 
 export function retiredModelError({ slug, retires: { on, successor } }: RetiredModel, param: string): GatewayError {

@@ -1,7 +1,9 @@
 // Keys that are exchanged for a token or sign one: OAuth clients, service accounts and signing keys. Vendors get the token.
+
 import { createPrivateKey, createSign, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isRecord } from "../core/json.ts";
+import { getOrMake } from "../core/maps.ts";
 import { type Auth, bearer, type Credentials, must, type TokenRequest, withHeaders } from "./auth.ts";
 
 function withToken(
@@ -78,9 +80,7 @@ export function serviceAccount(scope: string): Auth {
 const keysRead = new Map<string, KeyObject>();
 
 function privateKeyOf(key: string): KeyObject {
-  const read = keysRead.get(key) ?? createPrivateKey(key.replaceAll("\\n", "\n"));
-  keysRead.set(key, read);
-  return read;
+  return getOrMake(keysRead, key, () => createPrivateKey(key.replaceAll("\\n", "\n")));
 }
 
 /** For the sandbox: the public half is not kept, because no signature is verified there. */

@@ -1,8 +1,10 @@
 // Callers without a key, who pay for each call on chain (x402) or with play money. Loaded only where one of the two is enabled.
+
 import { descriptorOf } from "../actions/run/descriptor.ts";
 import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
 import { systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
+import { getOrMake } from "../core/maps.ts";
 import { nano, ZERO } from "../core/money.ts";
 import type { AnonymousAccess } from "../edge/serve/deps.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../edge/x402/books.ts";
@@ -157,15 +159,11 @@ type Described = Pick<Resource, "description" | "bazaar">;
 
 /** Describes actions in payment challenges. Builds each description once, because challenges are free and unlimited. */
 function descriptions({ actionCatalog }: OpenActions, sandbox: boolean): (asked: string) => Described {
-  const made = new WeakMap<object, Described>();
+  const made = new WeakMap<Parameters<typeof describe>[0], Described>();
   return (asked) => {
     const action = actionCatalog.find(asked, { sandbox });
     if (action === null) return { description: asked, bazaar: null };
-    const before = made.get(action);
-    if (before !== undefined) return before;
-    const described = describe(action);
-    made.set(action, described);
-    return described;
+    return getOrMake(made, action, describe);
   };
 }
 

@@ -1,6 +1,8 @@
 // Typed tools: actions with their own name and schema; three that every client sees, and up to twenty that a URL names.
+
 import type { Clock } from "../../core/clock.ts";
 import { isRecord } from "../../core/json.ts";
+import { putLast } from "../../core/maps.ts";
 import { ownSlice } from "../../core/slices.ts";
 import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { ASK_MODEL, actionTool, TOOLS, type Tool } from "./tools.ts";
@@ -53,77 +55,64 @@ export function readPins(query: URLSearchParams): { readonly pins: Pins } | { re
   return { pins };
 }
 
-async function described(id: string, name: string, { callInside, caller }: Asking): Promise<Tool | number> {
-  const answer = await callInside({ method: "GET", path: `/api/run/${id}` }, caller);
-  if (answer.status !== 200) return answer.status;
-  const envelope: unknown = JSON.parse(answer.bytes.toString("utf8"));
-  const descriptor = isRecord(envelope) ? envelope.data : null;
-  if (!isRecord(descriptor) || !isRecord(descriptor.params)) return 502;
-  return brief(actionTool(id, name, descriptor));
-}
-
-interface Asking {
-  readonly callInside: CallInside;
-  readonly caller: InnerCaller;
-}
-
 /** How long an action's schema is cached: a reloaded catalog shows soon enough. */
 const KNOWN_MS = 5_000;
 /** More than the number of actions. */
 const KNOWN_MAX = 1_000;
 
 /** The tools of all clients. An action's params are the same for every caller, so they are cached instead of fetched for each list. */
-export class ToolList {
-  readonly #callInside: CallInside;
-  readonly #clock: Clock;
-  readonly #known = new Map<string, { readonly tool: Tool; readonly untilMs: number }>();
+export function createToolList({ callInside, clock }: { readonly callInside: CallInside; readonly clock: Clock }) {
+  const kept = new Map<string, { readonly tool: Tool; readonly untilMs: number }>();
 
-  constructor({ callInside, clock }: { readonly callInside: CallInside; readonly clock: Clock }) {
-    this.#callInside = callInside;
-    this.#clock = clock;
-  }
-
-  /** All tools of a client, in stable order; or the action in its URL that does not exist. */
-  async all(query: URLSearchParams, caller: InnerCaller): Promise<readonly Tool[] | { readonly unknown: string }> {
-    const tools: Tool[] = [];
-    for (const [id, name] of typedIds(query)) {
-      const tool = await this.#typed(id, name, caller);
-      if (tool === 404) return { unknown: id };
-      // Omit a tool that this key may not see, or whose descriptor is unavailable now.
-      if (typeof tool !== "number") tools.push(tool);
-    }
-    return [...TOOLS, ...tools, ASK_MODEL];
-  }
-
-  /** The tool of this name, without loading the others; null: there is none. */
-  async named(name: string, query: URLSearchParams, caller: InnerCaller): Promise<Tool | null> {
-    const fixed = [...TOOLS, ASK_MODEL].find((tool) => tool.name === name);
-    if (fixed !== undefined) return fixed;
-    const [id] = typedIds(query).find(([, called]) => called === name) ?? [];
-    const tool = id === undefined ? 404 : await this.#typed(id, name, caller);
-    return typeof tool === "number" ? null : tool;
-  }
-
-  /** The typed tool of the action that a call names, to see what it buys; null: unavailable. */
-  async ofAction(id: unknown, caller: InnerCaller): Promise<Tool | null> {
-    if (typeof id !== "string" || !ID.test(id)) return null;
-    const tool = await this.#typed(id, nameOf(id), caller);
-    return typeof tool === "number" ? null : tool;
+  async function described(id: string, name: string, caller: InnerCaller): Promise<Tool | number> {
+    const answer = await callInside({ method: "GET", path: `/api/run/${id}` }, caller);
+    if (answer.status !== 200) return answer.status;
+    const envelope: unknown = JSON.parse(answer.bytes.toString("utf8"));
+    const descriptor = isRecord(envelope) ? envelope.data : null;
+    if (!isRecord(descriptor) || !isRecord(descriptor.params)) return 502;
+    return brief(actionTool(id, name, descriptor));
   }
 
   /** The tool of an action, or the status of the failed look-up. */
-  async #typed(id: string, name: string, caller: InnerCaller): Promise<Tool | number> {
-    const nowMs = this.#clock.elapsedMs();
+  async function typed(id: string, name: string, caller: InnerCaller): Promise<Tool | number> {
+    const nowMs = clock.elapsedMs();
     const key = `${id} ${name}`;
-    const known = this.#known.get(key);
+    const known = kept.get(key);
     if (known !== undefined && known.untilMs > nowMs) return known.tool;
     await ownSlice();
-    const tool = await described(id, name, { callInside: this.#callInside, caller });
+    const tool = await described(id, name, caller);
     if (typeof tool === "number") return tool;
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-    this.#known.set(key, { tool, untilMs: nowMs + KNOWN_MS });
+    putLast(kept, key, { tool, untilMs: nowMs + KNOWN_MS }, KNOWN_MAX);
     return tool;
   }
+
+  return {
+    /** All tools of a client, in stable order; or the action in its URL that does not exist. */
+    async all(query: URLSearchParams, caller: InnerCaller): Promise<readonly Tool[] | { readonly unknown: string }> {
+      const tools: Tool[] = [];
+      for (const [id, name] of typedIds(query)) {
+        const tool = await typed(id, name, caller);
+        if (tool === 404) return { unknown: id };
+        // Omit a tool that this key may not see, or whose descriptor is unavailable now.
+        if (typeof tool !== "number") tools.push(tool);
+      }
+      return [...TOOLS, ...tools, ASK_MODEL];
+    },
+    /** The tool of this name, without loading the others; null: there is none. */
+    async named(name: string, query: URLSearchParams, caller: InnerCaller): Promise<Tool | null> {
+      const fixed = [...TOOLS, ASK_MODEL].find((tool) => tool.name === name);
+      if (fixed !== undefined) return fixed;
+      const [id] = typedIds(query).find(([, called]) => called === name) ?? [];
+      const tool = id === undefined ? 404 : await typed(id, name, caller);
+      return typeof tool === "number" ? null : tool;
+    },
+    /** The typed tool of the action that a call names, to see what it buys; null: unavailable. */
+    async ofAction(id: unknown, caller: InnerCaller): Promise<Tool | null> {
+      if (typeof id !== "string" || !ID.test(id)) return null;
+      const tool = await typed(id, nameOf(id), caller);
+      return typeof tool === "number" ? null : tool;
+    },
+  };
 }
 
 function typedIds(query: URLSearchParams): Pins {

@@ -13,7 +13,7 @@ import type { Records } from "../../platform/records/records.ts";
 import { answerCall, canAsk, paymentIn, questionBefore } from "./answer-call.ts";
 import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { leftoversOf } from "./leftovers.ts";
-import { ToolList } from "./pinned-tools.ts";
+import { createToolList } from "./pinned-tools.ts";
 import { wrongArguments } from "./results.ts";
 import { RUN_ACTION } from "./tools.ts";
 
@@ -61,7 +61,7 @@ export function serverFactory(
   callerOf: (given: AuthInfo | undefined) => McpCaller,
   deps: McpDeps,
 ): McpServerFactory {
-  const toolList = new ToolList(deps);
+  const toolList = createToolList(deps);
   return ({ authInfo, era }) => {
     const caller = callerOf(authInfo);
     const server = new library.Server(
@@ -86,7 +86,7 @@ export function serverFactory(
 interface ToolDeps extends McpDeps {
   /** The protocol generation of the request. */
   readonly era: "legacy" | "modern";
-  readonly toolList: ToolList;
+  readonly toolList: ReturnType<typeof createToolList>;
   readonly library: ProtocolLibrary;
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Answer, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, parsedJson, stringOf } from "../../core/json.ts";
+import { putLast } from "../../core/maps.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 /** The only scope: spending an account's money within a grant (contract, 5.2). */
@@ -42,24 +43,18 @@ export function resourcesOf(base: string): readonly string[] {
 }
 
 /** Verified signatures by the hash of their tokens: a client sends a token for an hour, and verification is most of its cost. */
-class GoodSignatures {
-  readonly #keyOf = new Map<string, KeyObject>();
-
-  /** Whether a current key signed the token with this signed part and signature. */
-  has(signed: string, signature: string, header: Record<string, unknown>, keys: SigningKeys): boolean {
-    const key = keys.publicKeys.get(stringOf(header.kid) ?? "");
+function goodSignatures(keys: () => SigningKeys) {
+  const keyOf = new Map<string, KeyObject>();
+  return (signed: string, signature: string, kid: string): boolean => {
+    const key = keys().publicKeys.get(kid);
     if (key === undefined) return false;
     const id = hash("sha256", `${signed}.${signature}`, "base64url");
-    if (this.#keyOf.get(id) === key) return true;
+    if (keyOf.get(id) === key) return true;
     const bytes = Buffer.from(signature, "base64url");
     if (!verify("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }, bytes)) return false;
-    this.#keyOf.set(id, key);
-    for (const oldest of this.#keyOf.keys()) {
-      if (this.#keyOf.size <= GOOD_MAX) break;
-      this.#keyOf.delete(oldest);
-    }
+    putLast(keyOf, id, key, GOOD_MAX);
     return true;
-  }
+  };
 }
 
 /**
@@ -67,7 +62,7 @@ class GoodSignatures {
  * URL.
  */
 export function accessTokenReader(keys: () => SigningKeys, base: () => string, clock: Clock): ReadAccessToken {
-  const good = new GoodSignatures();
+  const isGood = goodSignatures(keys);
   function readClaims(claims: Record<string, unknown>): ReadToken | GatewayError {
     const { iss, aud, exp, sub, grant, scope, client_id } = claims;
     if (iss !== base()) return wrong("This access token was issued by another server.");
@@ -87,7 +82,7 @@ export function accessTokenReader(keys: () => SigningKeys, base: () => string, c
     if (header === null) return null;
     if (header.alg !== ALGORITHM) return wrong(`This access token is not signed by ${ALGORITHM}.`);
     if (header.typ !== TYPE) return wrong(`This token is no access token: its type is not ${TYPE}.`);
-    if (!good.has(`${head}.${body}`, signature, header, keys()))
+    if (!isGood(`${head}.${body}`, signature, stringOf(header.kid) ?? ""))
       return wrong("This access token was not signed by this gateway, or by a key that is no longer good.");
     const claims = partOf(body);
     return claims === null ? wrong("This access token has no claims.") : readClaims(claims);

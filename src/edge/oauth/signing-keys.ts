@@ -9,16 +9,7 @@ const SEED_BYTES = 40;
 const KEY_BYTES = 32;
 
 /** A private key of P-256 as a JWK (RFC 7517). */
-export interface PrivateJwk {
-  readonly kty: "EC";
-  readonly crv: "P-256";
-  readonly alg: "ES256";
-  readonly use: "sig";
-  readonly kid: string;
-  readonly x: string;
-  readonly y: string;
-  readonly d: string;
-}
+export type PrivateJwk = ReturnType<typeof keyOf>;
 
 export interface SigningKeys {
   /** `YYYY-MM`: the keys change with it. */
@@ -28,7 +19,7 @@ export interface SigningKeys {
   readonly publicKeys: ReadonlyMap<string, KeyObject>;
 }
 
-function keyOf(secret: string, month: string): PrivateJwk {
+function keyOf(secret: string, month: string) {
   const seed = Buffer.from(hkdfSync("sha256", secret, "", `tollgate access tokens\n${month}`, SEED_BYTES));
   const d = (BigInt(`0x${seed.toString("hex")}`) % (ORDER - 1n)) + 1n;
   const bytes = Buffer.from(d.toString(16).padStart(2 * KEY_BYTES, "0"), "hex");
@@ -38,7 +29,8 @@ function keyOf(secret: string, month: string): PrivateJwk {
   const x = point.subarray(1, 1 + KEY_BYTES).toString("base64url");
   const y = point.subarray(1 + KEY_BYTES).toString("base64url");
   const kid = createHash("sha256").update(point).digest("base64url").slice(0, 16);
-  return { kty: "EC", crv: "P-256", alg: "ES256", use: "sig", kid, x, y, d: bytes.toString("base64url") };
+  const d64 = bytes.toString("base64url");
+  return { kty: "EC", crv: "P-256", alg: "ES256", use: "sig", kid, x, y, d: d64 } as const;
 }
 
 function monthAt(epochMs: number, more: number): string {

@@ -3,7 +3,7 @@ import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.t
 import { browserEndpoint, fieldsOf, ownPath, seeOther } from "../oauth/forms.ts";
 import type { Identities, Place } from "../oauth/identities.ts";
 import type { Identity, OpenIdProvider } from "../oauth/openid-provider.ts";
-import { createOpenIdWay, type OpenIdWay } from "../oauth/openid-way.ts";
+import { createOpenIdWay } from "../oauth/openid-way.ts";
 import type { OAuthParts } from "./oauth.ts";
 import { goOnPage, messagePage, signedForm } from "./person-pages.ts";
 
@@ -23,76 +23,62 @@ interface Flow {
   readonly accountId: string | null;
 }
 
-class OpenIdSignIn {
-  readonly #parts: OAuthParts;
-  readonly #door: OpenIdDoor;
-  readonly #way: OpenIdWay<Flow>;
+function createSignIn(parts: OAuthParts, { provider, identities, openAccount }: OpenIdDoor) {
+  const { sessions, records, base, addressKey, take } = parts;
+  const own = { callback: CALLBACK, name: "oidc", claims: [] };
+  const way = createOpenIdWay<Flow>({ provider, records, base, addressKey, take, ...own });
+  const told = (status: number, words: string): Answer =>
+    messagePage("You are not signed in by this", `${provider.host} ${words}`, status);
 
-  constructor(parts: OAuthParts, door: OpenIdDoor) {
-    this.#parts = parts;
-    this.#door = door;
-    const { records, base, addressKey, take } = parts;
-    const own = { callback: CALLBACK, name: "oidc", claims: [] };
-    this.#way = createOpenIdWay({ provider: door.provider, records, base, addressKey, take, ...own });
-  }
-
-  /** The provider's URL with the cookie that binds the callback to this browser; or a page with the problem. */
-  async begin(request: GatewayRequest, next: string, accountId: string | null) {
-    const begun = await this.#way.begin(request, { next, accountId });
-    return begun ?? this.#told(503, "cannot be reached just now. Try again, or sign in with the key.");
-  }
-
-  async end(request: GatewayRequest): Promise<Answer> {
-    const ended = await this.#way.end(request);
-    if (ended === "lost") return this.#told(400, "sent you back without what you left with. Begin the sign-in anew.");
-    if (ended === "away") return this.#told(503, "cannot be reached just now. Begin the sign-in anew.");
-    if (ended === "refused") return this.#told(400, "did not say who you are. Begin the sign-in anew.");
-    const { who, own: flow } = ended;
-    const answer = await (flow.accountId === null ? this.#enter(request, flow, who) : this.#link(request, flow, who));
-    return { ...answer, cookies: [...(answer.cookies ?? []), this.#way.forgotten()] };
-  }
-
-  async #enter(request: GatewayRequest, { next }: Flow, identity: Identity): Promise<Answer> {
-    const { identities, openAccount } = this.#door;
+  async function enter(request: GatewayRequest, { next }: Flow, identity: Identity): Promise<Answer> {
     const known = await identities.of(identity);
-    if (known !== null && known !== "opening") return this.#signedIn(request, next, known);
+    if (known !== null && known !== "opening") return signedIn(request, next, known);
     const who = identity.email ?? "you";
     if (openAccount === null) {
       const words = `knows ${who}, but no account here is linked to that. Sign in with the account's key once, and link it there.`;
-      return this.#told(403, words);
+      return told(403, words);
     }
     if (identity.email === null)
-      return this.#told(403, "has not verified an e-mail address of yours, which an account here needs.");
+      return told(403, "has not verified an e-mail address of yours, which an account here needs.");
     const place = await identities.opened(identity, (ids) => openAccount(identity, request.address, ids));
-    if (place === null)
-      return this.#told(409, `knows ${who}, whose account is just being opened. Begin the sign-in anew.`);
-    return this.#signedIn(request, next, place);
+    if (place === null) return told(409, `knows ${who}, whose account is just being opened. Begin the sign-in anew.`);
+    return signedIn(request, next, place);
   }
 
-  async #signedIn(request: GatewayRequest, next: string, { accountId, keyId }: Place): Promise<Answer> {
-    return seeOther(next, [await this.#parts.sessions.begin(request, accountId, keyId)]);
+  async function signedIn(request: GatewayRequest, next: string, { accountId, keyId }: Place): Promise<Answer> {
+    return seeOther(next, [await sessions.begin(request, accountId, keyId)]);
   }
 
-  async #link(request: GatewayRequest, { next, accountId }: Flow, identity: Identity): Promise<Answer> {
-    const session = await this.#parts.sessions.of(request);
+  async function link(request: GatewayRequest, { next, accountId }: Flow, identity: Identity): Promise<Answer> {
+    const session = await sessions.of(request);
     if (session === null || session.accountId !== accountId)
-      return this.#told(
-        403,
-        "knows you, but the account that asked is not the one that is signed in. Nothing was linked.",
-      );
-    const isLinked = await this.#door.identities.link(identity, session);
+      return told(403, "knows you, but the account that asked is not the one that is signed in. Nothing was linked.");
+    const isLinked = await identities.link(identity, session);
     if (isLinked) return seeOther(next);
-    return this.#told(409, "knows you as one that is linked to an account already. Remove it there first.");
+    return told(409, "knows you as one that is linked to an account already. Remove it there first.");
   }
 
-  #told(status: number, words: string): Answer {
-    return messagePage("You are not signed in by this", `${this.#door.provider.host} ${words}`, status);
-  }
+  return {
+    /** The provider's URL with the cookie that binds the callback to this browser; or a page with the problem. */
+    async begin(request: GatewayRequest, next: string, accountId: string | null) {
+      const begun = await way.begin(request, { next, accountId });
+      return begun ?? told(503, "cannot be reached just now. Try again, or sign in with the key.");
+    },
+    async end(request: GatewayRequest): Promise<Answer> {
+      const ended = await way.end(request);
+      if (ended === "lost") return told(400, "sent you back without what you left with. Begin the sign-in anew.");
+      if (ended === "away") return told(503, "cannot be reached just now. Begin the sign-in anew.");
+      if (ended === "refused") return told(400, "did not say who you are. Begin the sign-in anew.");
+      const { who, own: flow } = ended;
+      const answer = await (flow.accountId === null ? enter(request, flow, who) : link(request, flow, who));
+      return { ...answer, cookies: [...(answer.cookies ?? []), way.forgotten()] };
+    },
+  };
 }
 
 /** `/sign-in/oidc`, `/sign-in/oidc/callback`; for people signed in with the key also `/sign-in/oidc/link` and `/unlink`. */
 export function openIdEndpoints(parts: OAuthParts, door: OpenIdDoor): readonly EndpointSpec[] {
-  const signIn = new OpenIdSignIn(parts, door);
+  const signIn = createSignIn(parts, door);
   const { identities } = door;
   return [
     browserEndpoint("GET", "/sign-in/oidc", async (request) => {

@@ -1,7 +1,9 @@
 // Logos of providers from a kept icon package (MIT), as one stylesheet; initials where it has none.
+
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { getOrMake } from "../../core/maps.ts";
 import { type Html, html } from "./html.ts";
 
 const FOLDER = join(createRequire(import.meta.url).resolve("@lobehub/icons-static-svg/package.json"), "../icons");
@@ -9,13 +11,11 @@ const files = new Map<string, string | null>();
 
 /** The icon's file for `mistralai`, `x-ai` or `meta-llama`; null where there is none. */
 function fileOf(name: string): string | null {
-  const known = files.get(name);
-  if (known !== undefined) return known;
-  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, "");
-  const stems = [plain, plain.replace(/ai$/, ""), name.split("-")[0] ?? ""];
-  const file = stems.map((stem) => join(FOLDER, `${stem}.svg`)).find((path) => existsSync(path)) ?? null;
-  files.set(name, file);
-  return file;
+  return getOrMake(files, name, () => {
+    const plain = name.toLowerCase().replace(/[^a-z0-9]/g, "");
+    const stems = [plain, plain.replace(/ai$/, ""), name.split("-")[0] ?? ""];
+    return stems.map((stem) => join(FOLDER, `${stem}.svg`)).find((path) => existsSync(path)) ?? null;
+  });
 }
 
 /** The logo of a provider or service, by its id. */

@@ -1,4 +1,5 @@
 // How pages format facts: amounts with their exact value on hover, times, states, tables and forms.
+import { getOrMake } from "../../../core/maps.ts";
 import { type NanoSum, sumOfCents, usdTextOfSum } from "../../../core/money.ts";
 import { Html, html, type Put } from "../html.ts";
 import { withQuery } from "./ask.ts";
@@ -11,13 +12,8 @@ export const dayOf = (epochMs: number) => new Date(epochMs).toISOString().slice(
 /** By the maximum number of digits. Cached: creating one takes longer than the rest of a row. */
 const formats = new Map<number, Intl.NumberFormat>();
 
-function formatOf(digitsMax: number): Intl.NumberFormat {
-  const made =
-    formats.get(digitsMax) ??
-    new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digitsMax });
-  formats.set(digitsMax, made);
-  return made;
-}
+const formatOf = (digitsMax: number) =>
+  new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digitsMax });
 
 /** An amount in dollars, rounded. */
 export function rounded(nano: NanoSum): string {
@@ -26,7 +22,7 @@ export function rounded(nano: NanoSum): string {
   if (size === 0) return "$0";
   const sign = usd < 0 ? "-" : "";
   if (size < 0.0001) return `${sign}<$0.0001`;
-  return `${sign}$${formatOf(size >= 1 ? 2 : 4).format(size)}`;
+  return `${sign}$${getOrMake(formats, size >= 1 ? 2 : 4, formatOf).format(size)}`;
 }
 
 /** An amount in dollars, rounded; exact on hover. */
