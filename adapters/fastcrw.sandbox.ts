@@ -1,13 +1,5 @@
 // Sandbox stand-in for fastCRW: a job reads the pages that it was given, and a page behind a wall is refused.
-import { type ActionStandIn, defineStandIn, eachPage, put, refuse, textAt, type VendorPage } from "#sandbox";
-
-/** A job stores the pages from this param. */
-const launches =
-  (kind: string, param: string): ActionStandIn =>
-  (call) => {
-    call.keep(kind, textAt(call.answer, "/id"), { asked: call.sent(param) });
-    return call.answer;
-  };
+import { type ActionStandIn, defineStandIn, eachPage, launchesPages, put, refuse, type VendorPage } from "#sandbox";
 
 const tells =
   (kind: string, at: string, puts: (page: VendorPage) => Record<string, string>): ActionStandIn =>
@@ -26,11 +18,11 @@ export default defineStandIn({
       const { markdown, html, url } = page;
       return put(call.answer, { "/data/markdown": markdown, "/data/html": html, "/data/metadata/sourceURL": url });
     },
-    crawl: launches("crawl", "url"),
+    crawl: launchesPages("crawl", "url"),
     "crawl-status": tells("crawl", "/data", ({ markdown, title, url }) => {
       return { "/markdown": markdown, "/metadata/title": title, "/metadata/sourceURL": url };
     }),
-    extract: launches("extract", "urls"),
+    extract: launchesPages("extract", "urls"),
     "extract-status": tells("extract", "/results", ({ url, title }) => ({ "/url": url, "/data/title": title })),
   },
 });

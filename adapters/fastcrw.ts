@@ -1,5 +1,5 @@
 // fastCRW: pages behind anti-bot walls, crawls of up to 100 pages, extraction with evidence. One credit is counted as 0.07 cents.
-import { action, bearer, defineAdapter, neededWhen, needsOne, optional, withRules, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, optional, pageJobs, withRules, z } from "#adapter";
 
 const CREDIT_CENTS = 0.07;
 const page = z.url({ protocol: /^https?$/ });
@@ -41,30 +41,6 @@ const [url, id] = ["https://example.com", "3f6b2c1d-8a47-4f0e-9a55-2d1c7e8b9a10"
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", sourceURL: url, statusCode: 200 } };
 const results = [{ url, status: "completed", data: { title: "Example Domain" } }];
 
-const status = (kind: string, answer: z.core.util.JSONType) =>
-  action(reads, {
-    description: `Says how far a job of fastcrw/${kind} is, and what it has found. A failed job is free.`,
-    asked: `is the ${kind} done; what the ${kind} has found so far; progress of the ${kind}`,
-    keywords: `progress of a ${kind} job; pages of a ${kind} job; is it finished`,
-    params: z.strictObject({ id: words.describe("The id of the job") }),
-    upstreamCents: 0,
-    request: { method: "GET", path: `/${kind}/{id}` },
-    content: ["/status"],
-    rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
-    requires: [{ kind, param: "id" }],
-    example: { params: { id }, answer: answer },
-  });
-const launch = (kind: string) => {
-  const poll = {
-    action: `${kind}-status`,
-    param: "id",
-    at: "/status",
-    done: ["completed"],
-    failed: ["failed", "cancelled"],
-  };
-  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
-};
-
 export default defineAdapter({
   name: "fastCRW",
   docs: "https://fastcrw.com/docs",
@@ -90,7 +66,7 @@ export default defineAdapter({
       rules: [{ status: [200, 422], at: "/success", is: false, means: "miss" }],
       example: { params: { url, stealth: true }, answer: { success: true, data: { ...read, creditCost: 1 } } },
     }),
-    crawl: action(launch("crawl"), {
+    crawl: action(pageJobs.launch("crawl"), {
       asked:
         "crawl a site; read every page of a website; download a whole site; mirror the docs; all pages of a domain; follow the links; archive our blog",
       description: "Reads up to 100 pages of a whole site, following links. Returns an id for fastcrw/crawl-status.",
@@ -104,8 +80,11 @@ export default defineAdapter({
       request: { method: "POST", path: "/crawl" },
       example: { params: { url, maxPages: 20 }, answer: { success: true, id } },
     }),
-    "crawl-status": status("crawl", { success: true, status: "completed", total: 1, completed: 1, data: [read] }),
-    extract: action(launch("extract"), {
+    "crawl-status": pageJobs.status("fastcrw/crawl", "/crawl/{id}", {
+      params: { id },
+      answer: { success: true, status: "completed", total: 1, completed: 1, data: [read] },
+    }),
+    extract: action(pageJobs.launch("extract"), {
       asked:
         "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description: "Takes structured data out of pages, with evidence. Returns an id for fastcrw/extract-status.",
@@ -138,6 +117,9 @@ export default defineAdapter({
         answer: { success: true, data: [{ url, title: "Example Domain", description: "For documentation." }] },
       },
     }),
-    "extract-status": status("extract", { success: true, id, status: "completed", results, creditsUsed: 5 }),
+    "extract-status": pageJobs.status("fastcrw/extract", "/extract/{id}", {
+      params: { id },
+      answer: { success: true, id, status: "completed", results, creditsUsed: 5 },
+    }),
   },
 });

@@ -1,5 +1,5 @@
 // Sandbox stand-in for Firecrawl: answers contain the page's own text, and a job reads the pages that it was given.
-import { type ActionStandIn, defineStandIn, eachPage, put, textAt } from "#sandbox";
+import { type ActionStandIn, defineStandIn, eachPage, launchesPages, put } from "#sandbox";
 
 const reads: ActionStandIn = (call) => {
   const [page] = call.pages(call.sent("url"));
@@ -11,14 +11,6 @@ const reads: ActionStandIn = (call) => {
     "/data/metadata/statusCode": page.status,
   });
 };
-
-/** A job stores the pages from this param. */
-const launches =
-  (kind: string, param: string): ActionStandIn =>
-  (call) => {
-    call.keep(kind, textAt(call.answer, "/id"), { asked: call.sent(param) });
-    return call.answer;
-  };
 
 const tells =
   (kind: string): ActionStandIn =>
@@ -40,9 +32,9 @@ export default defineStandIn({
   actions: {
     scrape: reads,
     unblock: reads,
-    crawl: launches("crawl", "url"),
+    crawl: launchesPages("crawl", "url"),
     "crawl-status": tells("crawl"),
-    extract: launches("extract", "urls"),
+    extract: launchesPages("extract", "urls"),
     "extract-status": tells("extract"),
   },
 });

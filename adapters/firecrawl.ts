@@ -1,5 +1,5 @@
 // Firecrawl: pages, whole sites, site maps, web search and extraction. One credit is counted as a tenth of a cent.
-import { action, bearer, defineAdapter, neededWhen, needsOne, optional, withRules, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, optional, pageJobs, withRules, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
 /** What enhanced proxies, and extraction by a model, cost on top of a page. */
@@ -67,6 +67,8 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
+const crawled = { status: "completed", total: 1, completed: 1, data: [read] };
+
 /** One page. */
 const readsPage = {
   ...reads,
@@ -93,30 +95,6 @@ const extractWire = ({ urls, ...asked }: Extract) => ({
   ...pdf(extractPdfPages({ urls })),
 });
 const extracted = { json: { title: "Example Domain" }, metadata: { sourceURL: url, statusCode: 200 } };
-
-const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.util.JSONType) =>
-  action(reads, {
-    description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
-    asked: `is the ${kind} done; what the ${kind} has found so far; progress of the ${kind}`,
-    keywords: `progress of a ${kind} job; pages of a ${kind} job; is it finished`,
-    params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
-    upstreamCents: 0,
-    request: { method: "GET", path },
-    content: ["/status"],
-    rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
-    requires: [{ kind, param: "id" }],
-    example: { params: { id }, answer: answer },
-  });
-const launch = (kind: string) => {
-  const poll = {
-    action: `${kind}-status`,
-    param: "id",
-    at: "/status",
-    done: ["completed"],
-    failed: ["failed", "cancelled"],
-  };
-  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
-};
 
 export default defineAdapter({
   name: "Firecrawl",
@@ -149,7 +127,7 @@ export default defineAdapter({
         fixed: { ...pdf(10), timeout: 50_000, proxy: "enhanced" },
       },
     }),
-    crawl: action(launch("crawl"), {
+    crawl: action(pageJobs.launch("crawl"), {
       asked:
         "crawl a site; read every page of a website; download a whole site; mirror the docs; all pages of a domain; follow the links; archive our blog",
       description: "Reads the pages of a whole site, following its links. Returns an id for firecrawl/crawl-status.",
@@ -170,12 +148,7 @@ export default defineAdapter({
       request: { method: "POST", path: "/crawl", names, fixed: { scrapeOptions: { ...pdf(1), proxy: BASIC } } },
       example: { params: { url, limit: 5 }, answer: { success: true, id } },
     }),
-    "crawl-status": status(
-      "crawl",
-      "/crawl/{id}",
-      { skip },
-      { status: "completed", total: 1, completed: 1, data: [read] },
-    ),
+    "crawl-status": pageJobs.status("firecrawl/crawl", "/crawl/{id}", { params: { id }, answer: crawled }, { skip }),
     map: action(reads, {
       asked: "sitemap; all links of a site; list of pages; urls of a domain; which pages does a site have",
       description: "Lists the addresses of all pages of a site, as a sitemap does, without reading the pages.",
@@ -213,7 +186,7 @@ export default defineAdapter({
         },
       },
     }),
-    extract: action(launch("extract"), {
+    extract: action(pageJobs.launch("extract"), {
       asked:
         "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description:
@@ -233,6 +206,9 @@ export default defineAdapter({
       request: { method: "POST", path: "/batch/scrape", params: extractWire },
       example: { params: { urls: [url], prompt: "The title" }, answer: { success: true, id, invalidURLs: [] } },
     }),
-    "extract-status": status("extract", "/batch/scrape/{id}", {}, { status: "completed", total: 1, data: [extracted] }),
+    "extract-status": pageJobs.status("firecrawl/extract", "/batch/scrape/{id}", {
+      params: { id },
+      answer: { status: "completed", total: 1, data: [extracted] },
+    }),
   },
 });

@@ -18,6 +18,7 @@ export {
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { ended, modelRows, usd } from "./model-rows.ts";
 export type { ChatSpec, EmbeddingsSpec, ModelSpec, PartBounds, Tokenizer } from "./model-spec.ts";
+export * as pageJobs from "./page-jobs.ts";
 export {
   domainName,
   endpointParams,

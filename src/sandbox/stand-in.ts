@@ -134,6 +134,14 @@ function wordsIn(value: Json): ReadonlySet<string> {
   return new Set(JSON.stringify(value).toLowerCase().match(WORD) ?? []);
 }
 
+/** The job keeps the pages that this param names. */
+export const launchesPages =
+  (kind: string, param: string): ActionStandIn =>
+  (call) => {
+    call.keep(kind, textAt(call.answer, "/id"), { asked: call.sent(param) });
+    return call.answer;
+  };
+
 /** Sorts items by how many of the words they contain, most first; the sort is stable. */
 export function byWords(items: readonly JsonObject[], asked: string): readonly JsonObject[] {
   const words = [...wordsIn(asked)];
