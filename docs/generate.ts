@@ -93,7 +93,7 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
   const composites = [...pages, ...search, onefind(finder), onefindDeep(finder), consultAction(unused)];
   // As where the operator has ffmpeg, and no browser.
   const demos = produceActions({ pages: reading, maker: tierOf("demo"), chromiumPath: null, ffmpegPath: "/ffmpeg" });
-  const sessions = { deps: unused, vendor: unused, commands: unused };
+  const sessions = { deps: unused, vendor: unused, commands: unused, unclosed: unused };
   const actionCatalog = openActionCatalog(
     () => catalog,
     [...ours, ...composites, ...demos],

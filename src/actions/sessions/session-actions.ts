@@ -19,12 +19,12 @@ import { failureError } from "../../kernel/failure-error.ts";
 import { labelOf } from "../../upstream/run-script.ts";
 import { VendorFailure } from "../../upstream/vendor-failure.ts";
 import { isOver, type JobRecord } from "../jobs/job-record.ts";
-import { COMMANDS_MAX, type SessionCommands } from "./commands.ts";
+import { COMMANDS_MAX } from "./commands.ts";
 import type { SessionsDeps } from "./deps.ts";
 import { firstHold } from "./meter.ts";
-import { SESSION_JOB, type SessionStart } from "./session-kind.ts";
+import { SESSION_JOB, type SessionParts, type SessionStart } from "./session-kind.ts";
 import { dropSession, findSession, jobIdOfSession, putSession, sessionIdOf } from "./session-record.ts";
-import { COMMAND_MS_MORE, type SessionVendor } from "./vendor.ts";
+import { COMMAND_MS_MORE } from "./vendor.ts";
 
 const OPEN_MAX = 10;
 const ENVS_MAX = 64;
@@ -50,12 +50,6 @@ const sessionId = z
 interface CreateParams {
   readonly template?: string | undefined;
   readonly envs?: Readonly<Record<string, string>> | undefined;
-}
-
-export interface SessionActionsParts {
-  readonly deps: SessionsDeps;
-  readonly vendor: SessionVendor;
-  readonly commands: SessionCommands;
 }
 
 /** The hourly price of a vCPU where our own cost allows it. */
@@ -106,7 +100,7 @@ function createParams({ templates = [], languages }: SessionSpec): z.ZodType<Cre
   return z.strictObject({ template: template.describe("What the machine comes with"), envs });
 }
 
-function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: SessionActionsParts): LocalAction {
+function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: SessionParts): LocalAction {
   const { id: provider } = adapter;
   const { records, clock } = deps;
   const { createMsMax = CREATE_MS_MAX } = spec;
@@ -180,7 +174,7 @@ function toldOf(error: unknown, action: string): GatewayError {
   return failureError({ asked: action, failedStatus: 500, timedOutStatus: 500 }, [error.failure], []);
 }
 
-function runAction(adapter: Adapter, spec: SessionSpec, parts: SessionActionsParts): LocalAction {
+function runAction(adapter: Adapter, spec: SessionSpec, parts: SessionParts): LocalAction {
   const { deps, vendor, commands } = parts;
   const { id: provider } = adapter;
   const timeout = z
@@ -259,7 +253,7 @@ function closedError(job: JobRecord): GatewayError {
   return new GatewayError("session_closed", { detail, ...(isOver(job) ? { data: view } : {}) });
 }
 
-function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalAction {
+function closeAction(adapter: Adapter, { deps }: SessionParts): LocalAction {
   const { id: provider } = adapter;
   const { jobs, wait, clock } = deps;
   return localAction({
@@ -289,7 +283,7 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
   });
 }
 
-export function sessionActions(adapter: Adapter, parts: SessionActionsParts): readonly LocalAction[] {
+export function sessionActions(adapter: Adapter, parts: SessionParts): readonly LocalAction[] {
   const { sessions: spec } = adapter.spec;
   if (spec === undefined) return [];
   return [createAction(adapter, spec, parts), runAction(adapter, spec, parts), closeAction(adapter, parts)];

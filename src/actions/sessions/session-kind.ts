@@ -40,7 +40,7 @@ interface Progress {
   readonly closing: Closing | null;
 }
 
-export interface SessionKindParts {
+export interface SessionParts {
   readonly deps: SessionsDeps;
   readonly vendor: SessionVendor;
   readonly commands: SessionCommands;
@@ -53,12 +53,12 @@ type Next = { readonly ending: Ending; readonly atMs: number } | null;
 class OpenSession {
   readonly #job: RunningJob;
   readonly #start: SessionStart;
-  readonly #parts: SessionKindParts;
+  readonly #parts: SessionParts;
   readonly #session: SessionRecord;
   readonly #openedMs: number;
   #seenMs: number;
 
-  constructor(job: RunningJob, session: SessionRecord, openedMs: number, parts: SessionKindParts) {
+  constructor(job: RunningJob, session: SessionRecord, openedMs: number, parts: SessionParts) {
     this.#job = job;
     this.#start = job.start as SessionStart;
     this.#parts = parts;
@@ -161,7 +161,7 @@ function goneOrUnknown(error: unknown): false | null {
   return error instanceof BoxGone ? false : null;
 }
 
-export function sessionKind(parts: SessionKindParts): JobKind {
+export function sessionKind(parts: SessionParts): JobKind {
   const { deps, unclosed, commands } = parts;
   const { records } = deps;
 
@@ -176,15 +176,18 @@ export function sessionKind(parts: SessionKindParts): JobKind {
       // The save proves that this process owns the end; a process that continues from here ends it the same way.
       await job.save({ seenMs: progress?.seenMs ?? openedMs, closing } satisfies Progress);
     }
-    if (session !== null) await closeBox(job.id, session);
+    if (session !== null) {
+      await leaveBox(job.id, session);
+      await unclosed.close(job.id, session, AbortSignal.timeout(CLOSE_MS_MAX));
+    }
     return endOf(job, closing);
   }
 
-  async function closeBox(jobId: string, session: SessionRecord): Promise<void> {
+  /** From now on the box only has to be closed. */
+  async function leaveBox(jobId: string, session: SessionRecord): Promise<void> {
     await unclosed.add(jobId, session);
     await dropSession(records, jobId);
     await commands.forget(jobId);
-    await unclosed.close(jobId, session, AbortSignal.timeout(CLOSE_MS_MAX));
   }
 
   return {
@@ -194,10 +197,7 @@ export function sessionKind(parts: SessionKindParts): JobKind {
     run,
     async abandon(jobId) {
       const session = await findSession(records, jobId);
-      if (session === null) return;
-      await unclosed.add(jobId, session);
-      await dropSession(records, jobId);
-      await commands.forget(jobId);
+      if (session !== null) await leaveBox(jobId, session);
     },
   };
 }
