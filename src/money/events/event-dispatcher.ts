@@ -231,6 +231,7 @@ export class EventDispatcher {
     const pause = trouble === null ? undefined : RETRY_MS[failures];
     const waiting = this.#waiting.get(delivery.hook);
     if (waiting?.all.delete(id) === true) tally(this.#waitingOf, waiting.payer, -1);
+    if (waiting?.all.size === 0) this.#waiting.delete(delivery.hook);
     if (pause === undefined) {
       await records.delete(DELIVERY, id);
       return null;
@@ -257,6 +258,7 @@ export class EventDispatcher {
       .then(({ next, isOver }) => {
         // Synchronously: a delivery that arrives meanwhile would be skipped and forgotten.
         own.delete(id);
+        if (own.size === 0) this.#sending.delete(hook);
         if (next !== null) this.#enqueue(id, next);
         tally(this.#sendingOf, payer, -1);
         this.#running.delete(done);

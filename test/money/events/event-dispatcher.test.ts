@@ -1,6 +1,6 @@
 // The dispatcher over a failing store: what it does while the records are unavailable, and what it sends once they are back.
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EventDispatcher, type EventDispatcherDeps } from "../../../src/money/events/event-dispatcher.ts";
 import { createEventLog, OPERATOR } from "../../../src/money/events/event-log.ts";
 import { createWebhooks } from "../../../src/money/events/webhooks.ts";
@@ -232,5 +232,23 @@ test("messages to one receiver that fail together are all sent again", async () 
   for (let at = 0; at < 2; at++) await log.tell(ended("a"), at);
   dispatcher.start();
   await eventually(() => (sent.length === 4 ? true : undefined), "both messages once more", 20_000);
+  await dispatcher.stop();
+});
+
+test("nothing is kept of a receiver that has nothing waiting", async () => {
+  const { dispatcher, log, webhooks, sent } = dispatcherOver(records, { shared: false });
+  const hook = await webhooks.create("acct:a", "http://hears/", null);
+  await log.tell(ended("a"), "one");
+  dispatcher.start();
+  await eventually(() => sent[0], "the message");
+  const waiting = async () => (await records.list("delivery", "deliveries", 1, null)).rows.length;
+  await eventually(async () => ((await waiting()) === 0 ? true : undefined), "the end of its delivery");
+  // Each tick walks through what is waiting.
+  const walks = vi.spyOn(Map.prototype, Symbol.iterator);
+  await eventually(() => (walks.mock.calls.length > 20 ? true : undefined), "a few ticks");
+  const maps: readonly ReadonlyMap<unknown, unknown>[] = [...walks.mock.contexts];
+  walks.mockRestore();
+  expect(maps.length).toBeGreaterThan(20);
+  expect(maps.some((map) => map.has(hook?.id))).toBe(false);
   await dispatcher.stop();
 });
