@@ -19,8 +19,13 @@ function longAnswer(): { readonly written: () => number } {
   gateway.vendor.answers(async (response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.write('{"a":"');
+    let wake = () => {};
+    response.on("drain", () => wake()).on("close", () => wake());
     for (written = 0; written < PARTS; written++) {
-      if (!response.write(PART)) await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
+      const room = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      if (!response.write(PART) && !response.closed) await room;
     }
     response.end('"}');
   });
