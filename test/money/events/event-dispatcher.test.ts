@@ -246,7 +246,7 @@ test("nothing is kept of a receiver that has nothing waiting", async () => {
   // Each tick walks through what is waiting.
   const walks = vi.spyOn(Map.prototype, Symbol.iterator);
   await eventually(() => (walks.mock.calls.length > 20 ? true : undefined), "a few ticks");
-  const maps: readonly ReadonlyMap<unknown, unknown>[] = [...walks.mock.contexts];
+  const maps = [...walks.mock.contexts] as readonly ReadonlyMap<unknown, unknown>[];
   walks.mockRestore();
   expect(maps.length).toBeGreaterThan(20);
   expect(maps.some((map) => map.has(hook?.id))).toBe(false);
