@@ -5,7 +5,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { type NearVariable, nearVariables } from "../catalog/env-typos.ts";
 import { firstModelOf, type InstalledProvider, type InstalledTier, installedOf } from "../catalog/installed.ts";
 import type { Steps } from "../core/slices.ts";
-import { type Config, SETTINGS } from "../platform/config.ts";
+import { type Config, REMOVED_SETTINGS, SETTINGS } from "../platform/config.ts";
 
 export interface Setup {
   readonly url: string;
@@ -15,6 +15,8 @@ export interface Setup {
   readonly actions: { readonly on: number; readonly of: number };
   /** Set variables that look like typos of known ones. */
   readonly mistyped: readonly NearVariable[];
+  /** Set variables that earlier versions read. */
+  readonly removed: readonly string[];
   readonly first_model: string | null;
   readonly sandbox: boolean;
 }
@@ -31,6 +33,7 @@ export function* setupOf(config: Config, catalog: Catalog, actionCatalog: Action
     ...installed,
     actions: { on: actions.filter(({ configured }) => configured).length, of: actions.length },
     mistyped: yield* nearVariables(config.namesSet, SETTING_NAMES, specs),
+    removed: config.namesSet.filter((name) => Object.hasOwn(REMOVED_SETTINGS, name)),
     first_model: firstModelOf(catalog, installed),
     sandbox: config.sandbox,
   };

@@ -1,5 +1,6 @@
 // What the gateway prints once it listens, and what is configured. At most 80 columns.
 import type { InstalledProvider } from "../catalog/installed.ts";
+import { REMOVED_SETTINGS } from "../platform/config.ts";
 import type { Setup } from "./setup.ts";
 
 type Configured = Pick<Setup, "providers" | "tiers" | "actions">;
@@ -54,14 +55,15 @@ export function configuredWords({ providers, tiers, actions }: Configured): read
   ];
 }
 
-/** How much is configured, and which variables look misspelled. */
-export function startWords({ providers, actions, mistyped }: Setup): readonly string[] {
+/** How much is configured, and which variables have no effect. */
+export function startWords({ providers, actions, mistyped, removed }: Setup): readonly string[] {
   const models = providers.filter(({ sells_models }) => sells_models);
   const on = models.filter((provider) => provider.on).length;
   return [
     `Configured: ${on} of ${models.length} providers of models, ${actions.on} of ${actions.of} actions.`,
     `All of them, and the variables of the rest: ${COMMAND} config`,
     ...mistyped.map(({ set, meant }) => `Warning: ${set} is set but not used. Did you mean ${meant}?`),
+    ...removed.map((name) => `Warning: ${name} is no longer read. ${REMOVED_SETTINGS[name]}`),
   ];
 }
 

@@ -29,6 +29,12 @@ describe("at the start the operator is told", () => {
     expect(words).not.toContain("sk-not-shown");
   });
 
+  test("which variable is no longer read, and what replaces it", async () => {
+    expect(await told({ MODELS_UPDATE: "daily" })).toContain(
+      "Warning: MODELS_UPDATE is no longer read. Run `tollgate models update` from a timer.",
+    );
+  });
+
   test("what to do where nobody serves models", async () => {
     const words = (await told({})).replaceAll("\n", " ");
     expect(words).toContain("Configured: 0 of ");
