@@ -15,6 +15,8 @@ export interface GatewayRequest {
   /** The values of the `{name}` parts of the endpoint's path. */
   readonly params: Readonly<Record<string, string>>;
   readonly headers: ReadonlyMap<string, string>;
+  /** Frees the headers: the answer has begun, and nothing reads them anymore. Absent: they stay. */
+  dropHeaders?(): void;
   /** Dropped once the plan is made, because calls can be long and many. */
   body: Buffer;
   /** The body for an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
@@ -159,7 +161,7 @@ export interface Framing {
   /** What the output tokens that the caller asked for were lowered to for the one that served; null: they stand. Absent: nothing lowers them. */
   readonly loweredTo?: (served: Candidate) => number | null;
   /** The request to a model, as the caller's wire has read it; absent: none is, or in no wire that has turns. */
-  readonly asked?: CallerRequest;
+  asked?: CallerRequest | undefined;
   /** Renders an answer that was kept in another form, whole or streamed, in this call's form; null where that is impossible. */
   readonly retell?: (kept: KeptForm) => Uint8Array | string | null;
 }

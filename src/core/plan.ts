@@ -258,6 +258,8 @@ export interface Plan {
    * Called for the attempt that served, and, for our own cost, for every other one that a vendor had accepted.
    */
   cost(candidate: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
+  /** Learns that the answer has begun, so that no further attempt follows: frees what only attempts need. Absent: nothing to free. */
+  begun?(served: Candidate): void;
   /** Learns which candidate served. Absent: it does not matter. */
   served?(candidate: Candidate): void;
   /** Inspects a whole answer before anything is stored. With an error nothing is charged, and we bear the vendor's cost. */

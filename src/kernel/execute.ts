@@ -67,7 +67,11 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
     let settled: Settled;
     try {
       execution.reader.admitted();
-      dispatched = await dispatch(plan, { relay: new Relay(execution.reader, tries), tries, signal: execution.signal });
+      dispatched = await dispatch(plan, {
+        relay: new Relay(execution.reader, tries, plan),
+        tries,
+        signal: execution.signal,
+      });
       if ("failures" in dispatched) tellBroken(dispatched.failures, id, deps);
     } catch (error) {
       deps.onBroken(error, id);

@@ -1,20 +1,22 @@
 // Pushes bytes from the running attempt to its reader without a promise per chunk, and pauses the attempt while the reader is slow.
 import type { Clock } from "../core/clock.ts";
-import type { AnswerReader } from "../core/plan.ts";
+import type { AnswerReader, Plan } from "../core/plan.ts";
 import type { RouteAttempt, Tries } from "../core/route.ts";
 
 export class Relay {
   readonly #reader: AnswerReader;
   readonly #tries: Tries;
   readonly #clock: Clock;
+  readonly #plan: Pick<Plan, "begun">;
   #attempt: RouteAttempt | null = null;
   #onLeave: (() => void) | null = null;
   #waitedMs = 0;
   #waitsSinceMs: number | null = null;
 
-  constructor(reader: AnswerReader, tries: Tries) {
+  constructor(reader: AnswerReader, tries: Tries, plan: Pick<Plan, "begun">) {
     this.#reader = reader;
     this.#tries = tries;
+    this.#plan = plan;
     this.#clock = tries.clock;
     reader.onGone(() => {
       this.#waited();
@@ -56,8 +58,10 @@ export class Relay {
 
   #commit(): void {
     this.#tries.committedMs = this.#clock.elapsedMs();
-    if (this.#attempt === null || this.#reader.closed) return;
-    this.#reader.begin(this.#attempt.served(), this.#tries.legs);
+    if (this.#attempt === null) return;
+    const served = this.#attempt.served();
+    if (!this.#reader.closed) this.#reader.begin(served, this.#tries.legs);
+    this.#plan.begun?.(served);
   }
 
   #waited(): void {

@@ -50,6 +50,34 @@ function asStream(request: ExchangeRequest): ExchangeRequest {
 type Asked = ExchangeRequest | Promise<ExchangeRequest>;
 
 class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
+  /** Receives what is read of a stream. A class, because an object of closures would take 200 bytes more in every open stream. */
+  static readonly #Out = class implements AnswerSink {
+    readonly #attempt: ChatAttempt;
+
+    constructor(attempt: ChatAttempt) {
+      this.#attempt = attempt;
+    }
+
+    content(bytes: Uint8Array): void {
+      const attempt = this.#attempt;
+      if (attempt.#gathered !== null) return;
+      attempt.#exchange.answering();
+      attempt.#sink.content(bytes);
+    }
+
+    done(final: FinalPart): void {
+      const attempt = this.#attempt;
+      if (attempt.#gathered === null) attempt.#done(final);
+      else attempt.#finish(attempt.#options.lane.answer(attempt.#gathered));
+    }
+
+    failed(failure: AttemptFailure): void {
+      const attempt = this.#attempt;
+      if (attempt.#gathered === null || failure.answer === undefined) return attempt.#fail(failure);
+      const whole = attempt.#options.lane.answer(attempt.#gathered);
+      attempt.#finish("kind" in whole ? whole : { ...whole, empty: failure.message });
+    }
+  };
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
   /** Created when a stream arrives, or when one was requested. */
@@ -139,15 +167,19 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
       this.#retryAfterMs = retryAfterMs(headers, this.#options.clock.epochMs());
       this.#body = new AnswerBody(headers, ERROR_BYTES_MAX);
     } else if (lane.passesBytes === true && mediaTypeOf(type) !== "application/json") {
-      this.#stream = new HeldBytes(this.#listener);
+      this.#stream = new HeldBytes(new ChatAttempt.#Out(this));
     } else {
       const framing = framingOf(type);
       this.#isLabelOnly = framing === "sse";
-      if (framing !== null && stream) this.#stream = new EventStream(lane, this.#listener, framing);
+      if (framing !== null && stream) this.#stream = new EventStream(lane, new ChatAttempt.#Out(this), framing);
       else if (framing !== null && lane.gather !== undefined) {
         const gathered = new GatheredAnswer();
         this.#gathered = gathered;
-        this.#stream = new EventStream({ reader: lane.gather.bind(lane, gathered) }, this.#listener, framing);
+        this.#stream = new EventStream(
+          { reader: lane.gather.bind(lane, gathered) },
+          new ChatAttempt.#Out(this),
+          framing,
+        );
       } else this.#body = new AnswerBody(headers);
     }
   }
@@ -228,29 +260,10 @@ class ChatAttempt implements Attempt, ExchangeListener, ExchangeClocks {
     return this.#over || this.#paused || this.#givesWay;
   }
 
-  get #listener(): AnswerSink {
-    return {
-      content: (bytes) => {
-        if (this.#gathered !== null) return;
-        this.#exchange.answering();
-        this.#sink.content(bytes);
-      },
-      done: (final) => {
-        if (this.#gathered === null) this.#done(final);
-        else this.#finish(this.#options.lane.answer(this.#gathered));
-      },
-      failed: (failure) => {
-        if (this.#gathered === null || failure.answer === undefined) return this.#fail(failure);
-        const whole = this.#options.lane.answer(this.#gathered);
-        this.#finish("kind" in whole ? whole : { ...whole, empty: failure.message });
-      },
-    };
-  }
-
   #readBody(json: unknown): void {
     const { lane, stream } = this.#options;
     if (stream && lane.tell !== undefined) {
-      const told = new EventStream(lane, this.#listener);
+      const told = new EventStream(lane, new ChatAttempt.#Out(this));
       this.#stream = told;
       return told.tell(json, lane);
     }

@@ -56,6 +56,12 @@ function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure 
  */
 const CLOSED_MS_MAX = 5_000;
 
+/**
+ * The last read and its exchange: undici cuts a read by HTTP chunks, often one for each event, and passes them on one after the other. Kept
+ * once for all exchanges, because thousands of open streams would each keep the memory of their last event.
+ */
+const lastRead: { memory: ArrayBufferLike | null; by: Exchange | null } = { memory: null, by: null };
+
 /** A running request. It implements undici's handler itself, so that a chunk costs one call. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #listener: ExchangeListener;
@@ -80,9 +86,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #hasHead = false;
   /** Decompresses the body; null if it is not compressed. */
   #decoder: Transform | null = null;
-  /** The memory of the last read: undici cuts a read by HTTP chunks, often one for each event. */
-  #read: ArrayBufferLike | null = null;
-  /** The pieces of that read behind its first. */
+  /** The first read has been joined. */
+  #hasRead = false;
+  /** The pieces of a read that are passed on together. */
   readonly #pieces = new ChunkList();
   /** The whole request has been written to the socket, and the vendor did not close it at once. */
   taken = false;
@@ -135,7 +141,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#over || this.#paused) return;
     this.#paused = true;
     this.#pausedMs = this.#clock.elapsedMs();
-    this.#read = null;
+    this.#hasRead = false;
     this.#decoder?.pause();
     this.#controller?.pause();
     this.#socket?.pause();
@@ -246,8 +252,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     // An answer's first read often has the whole of it, and later ones an event each.
-    const isLater = this.#read !== null && this.#read !== chunk.buffer;
-    this.#read = chunk.buffer;
+    const isLater = this.#hasRead && (lastRead.by !== this || lastRead.memory !== chunk.buffer);
+    this.#hasRead = true;
+    lastRead.by = this;
+    lastRead.memory = chunk.buffer;
     if (isLater) {
       if (this.#pieces.length > 0) this.#deliver();
       this.#heard();
@@ -303,7 +311,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #finish(): void {
     this.#over = true;
-    this.#read = null;
+    if (lastRead.by === this) lastRead.by = null;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#undecoded();

@@ -78,8 +78,12 @@ export class HeldStream implements BytesOut {
   /** Content of the current piece: one write for all events that arrived together. */
   readonly #ready = new ChunkList();
   #committed = false;
-  /** The choices that have begun, and whether each has ended. */
-  readonly #choices = new Map<number, boolean>();
+  /** Whether choice 0 has ended; undefined: it has not begun. Most answers have no other choice, and a map would take 200 bytes. */
+  #zeroEnded: boolean | undefined = undefined;
+  /** The other choices that have begun, and whether each has ended. */
+  #othersEnded: Map<number, boolean> | null = null;
+  /** The number of choices that have begun. */
+  #begun = 0;
   /** The number of choices that have not ended. */
   #running = 0;
   #over = false;
@@ -101,7 +105,7 @@ export class HeldStream implements BytesOut {
 
   /** Every choice of the answer is complete; only usage and the end mark can still arrive. */
   get finished(): boolean {
-    return this.#running === 0 && this.#choices.size > 0;
+    return this.#running === 0 && this.#begun > 0;
   }
 
   /**
@@ -131,12 +135,23 @@ export class HeldStream implements BytesOut {
 
   choice(index: number, ended: boolean): void {
     if (this.#over) return;
-    const before = this.#choices.get(index);
-    if (before === undefined) this.#running += 1;
-    if (before === undefined || (ended && !before)) this.#choices.set(index, ended);
+    const before = index === 0 ? this.#zeroEnded : this.#othersEnded?.get(index);
+    if (before === undefined) {
+      this.#running += 1;
+      this.#begun += 1;
+    }
+    if (before === undefined || (ended && !before)) this.#setEnded(index, ended);
     if (ended && before !== true) this.#running -= 1;
     if (!ended && before === true) this.#endsEarly = true;
-    if (this.#choices.size > CHOICES_MAX) this.#tooMuch(`the stream has more than ${CHOICES_MAX} choices`);
+    if (this.#begun > CHOICES_MAX) this.#tooMuch(`the stream has more than ${CHOICES_MAX} choices`);
+  }
+
+  #setEnded(index: number, ended: boolean): void {
+    if (index === 0) this.#zeroEnded = ended;
+    else {
+      this.#othersEnded ??= new Map();
+      this.#othersEnded.set(index, ended);
+    }
   }
 
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void {

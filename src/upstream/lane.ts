@@ -29,6 +29,8 @@ export interface Lane {
   /** The links that the vendor cannot open; `request` gets their media. */
   readonly links?: readonly MediaLink[];
   request(media?: FetchedMedia): UpstreamBody;
+  /** Frees the caller's request: an answer has begun, and no other request will be made. Absent: nothing to free. */
+  dropRequest?(): void;
   reader(out: HeldStream): StreamReader;
   /** Reads a JSON body, or gathered events. */
   answer(json: unknown): UnaryAnswer;
@@ -75,7 +77,9 @@ class ChatLane implements Lane {
   readonly links: readonly MediaLink[];
   form: AnswerForm | null = null;
   readonly #dialect: Dialect;
-  readonly #side: CallerSide;
+  /** Null once an answer has begun. */
+  #asked: CallerRequest | null;
+  readonly #answers: AnswerCodec;
   readonly #context: ChatContext;
   readonly #passing: Passing | null;
   /** Answers are translated although the request is passed through. */
@@ -83,16 +87,16 @@ class ChatLane implements Lane {
 
   constructor(
     dialect: Dialect,
-    side: CallerSide,
+    { asked, answers }: CallerSide,
     context: ChatContext,
     { passing, links }: { readonly passing: Passing | null; readonly links: readonly MediaLink[] },
   ) {
     this.#dialect = dialect;
-    this.#side = side;
+    this.#asked = asked;
+    this.#answers = answers;
     this.#context = context;
     this.#passing = passing;
     this.links = links;
-    const { asked } = side;
     // Tool calls pass through unchecked only from vendors whose calls are always valid. Requests with features that the neutral format
     // lacks pass through anyway.
     const isLax = () => asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
@@ -116,7 +120,8 @@ class ChatLane implements Lane {
   request(media?: FetchedMedia): UpstreamBody {
     const passing = this.#passing;
     const context = this.#context;
-    const { asked } = this.#side;
+    const asked = this.#asked;
+    if (asked === null) throw new Error("a request is made only until an answer has begun");
     if (passing === null) {
       const whole = withMedia(asked.neutral(), this.links, media ?? null);
       return this.#dialect.request(context.seal === undefined ? whole : openedRequest(whole, context.seal), context);
@@ -128,12 +133,16 @@ class ChatLane implements Lane {
     return passing.request(whole, context, bytes);
   }
 
+  dropRequest(): void {
+    this.#asked = null;
+  }
+
   reader(out: HeldStream): StreamReader {
     return this.#passes?.reader(this.#context, out) ?? this.#dialect.reader(this.#context, this.#writer(out));
   }
 
   #writer(out: HeldStream): EventWriter {
-    return new EventWriter(out, this.#side.answers.encoder(), this.#context.seal);
+    return new EventWriter(out, this.#answers.encoder(), this.#context.seal);
   }
 
   answer(json: unknown): UnaryAnswer {
@@ -150,7 +159,7 @@ class ChatLane implements Lane {
     const empty = read.emptiness(answer);
     const told = seal === undefined ? answer : sealedAnswer(answer, seal);
     const { upstreamCostNano } = read;
-    const whole = { body: this.#side.answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
+    const whole = { body: this.#answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
     return empty === null ? whole : { ...whole, empty };
   }
 

@@ -62,10 +62,12 @@ interface CandidateOf<AnOffer> extends Candidate {
   request(): UpstreamBody | null;
   /** Makes it read this answer instead of calling the vendor. */
   answerWith(answer: KeptAnswer): void;
-  /** The top-level fields of the caller's body that are not sent to the vendor. */
+  /** The top-level fields of the caller's body that are not sent to the vendor. Found at first use, which must come before `dropRequest`. */
   unsent(): readonly string[];
   /** Whether the answer was near-JSON and has been repaired. */
   repaired(): boolean;
+  /** Frees the caller's request: an answer has begun, so nothing is sent anymore. */
+  dropRequest(): void;
 }
 
 export type ModelCandidate = CandidateOf<Offer>;
@@ -102,8 +104,8 @@ interface Way {
   readonly lane: Lane;
   readonly wire: ChatWire;
   readonly readOnMsMax: number;
-  /** A chat call, and the dialect that its vendor speaks; null: a model sold by units. */
-  readonly chat: { readonly asked: CallerRequest; readonly dialect: DialectName } | null;
+  /** A chat call, and the dialect that its vendor speaks; null: a model sold by units, or the answer has begun. */
+  chat: { readonly asked: CallerRequest; readonly dialect: DialectName } | null;
 }
 
 type AnyOffer = Pick<Offer, "adapter" | "healthKey" | "upstreamModel">;
@@ -119,10 +121,12 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   readonly firstTokenMsMax: number;
   readonly lastFirstTokenMsMax: number;
   readonly readOnMsMax: number;
-  readonly #order: AnyOrder;
+  /** Null once an answer has begun. */
+  #order: AnyOrder | null;
   readonly #way: Way;
   readonly #parts: ModelCandidateParts;
   #answer: KeptAnswer | null = null;
+  #unsent: readonly string[] | null = null;
 
   constructor(offer: AnOffer, order: AnyOrder, way: Way, parts: ModelCandidateParts) {
     this.offer = offer;
@@ -140,7 +144,20 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
 
   unsent(): readonly string[] {
     const { chat, wire } = this.#way;
-    return chat === null ? NONE_UNSENT : unsentOf(chat.asked, wire, chat.dialect);
+    if (chat !== null) this.#unsent ??= unsentOf(chat.asked, wire, chat.dialect);
+    return this.#unsent ?? NONE_UNSENT;
+  }
+
+  dropRequest(): void {
+    this.#order = null;
+    this.#way.chat = null;
+    this.#way.lane.dropRequest?.();
+  }
+
+  /** Throws once an answer has begun. */
+  get #asked(): AnyOrder {
+    if (this.#order === null) throw new Error("nothing is sent once an answer has begun");
+    return this.#order;
   }
 
   repaired(): boolean {
@@ -162,7 +179,7 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
     const { lane, wire } = this.#way;
     const body = growingLast(lane.request(media), lane.grows);
     if (wire.paths === undefined) return body;
-    return placed(body, wire.paths, { adapter, upstreamModel }, { stream: this.#order.stream, last: lane.grows });
+    return placed(body, wire.paths, { adapter, upstreamModel }, { stream: this.#asked.stream, last: lane.grows });
   }
 
   pointlessAfter(failed: Candidate, kind: FailureKind): boolean {
@@ -177,7 +194,7 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
     if (links.length === 0 || chat === null || this.#answer !== null) return this.#ask(sink, firstTokenMsMax);
     const { asked } = chat;
     const sandbox = this.offer.adapter.isSandbox === true;
-    const { account = null } = this.#order;
+    const { account = null } = this.#asked;
     const { mediaFetcher } = this.#parts;
     const fetching: FetchingParts = {
       fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
@@ -190,7 +207,7 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   #ask(to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt {
     const { adapter } = this.offer;
     const { lane } = this.#way;
-    const { stream, requestId, conversation, clocks } = this.#order;
+    const { stream, requestId, conversation, clocks } = this.#asked;
     const { clock, vendorOf, restKey, loginOf } = this.#parts;
     const kept = this.#answer;
     const dispatcher = kept === null ? this.#parts.dispatcher : keptAnswer(kept);

@@ -70,7 +70,10 @@ const API_KEY_HEADERS: ReadonlySet<string> = new Set(["x-api-key", "x-goog-api-k
 const KEY_IN_QUERY = "key";
 
 const CLOSES = /\bclose\b/i;
+const FORWARDED = "x-forwarded-for";
+
 const NO_BODY = Buffer.alloc(0);
+const NO_HEADERS = new Map<string, string>();
 const NO_QUERY = new URLSearchParams();
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
@@ -105,7 +108,7 @@ export class EdgeRequest implements GatewayRequest {
   isLast = false;
   readonly #peer: Pick<HttpReply, "remoteAddress">;
   readonly #trustProxy: number;
-  readonly #headers = new Map<string, string>();
+  #headers = new Map<string, string>();
   /** An error in its head that makes its end uncertain, so its connection must close. Null: none. */
   fault: GatewayError | null = null;
   /** Why the request is refused in any case: an invalid header that guards money. Null: it is not. */
@@ -137,6 +140,12 @@ export class EdgeRequest implements GatewayRequest {
     return this.#headers;
   }
 
+  /** Keeps the one that the address depends on. */
+  dropHeaders(): void {
+    const forwarded = this.#headers.get(FORWARDED);
+    this.#headers = forwarded === undefined ? NO_HEADERS : new Map([[FORWARDED, forwarded]]);
+  }
+
   /** A single pass over the head: native look-ups of each possible name would cost as much and return only the first line of each. */
   #keepAll(req: EngineRequest, names: ReadonlySet<string>, proxied: boolean): void {
     let coding: string | null = null;
@@ -156,7 +165,7 @@ export class EdgeRequest implements GatewayRequest {
       if (names.has(name)) this.#keepFirst(name, value);
       else if (API_KEY_HEADERS.has(name)) apiKey ||= value;
       else if (name === "connection") this.isLast ||= CLOSES.test(value);
-      else if (proxied && name === "x-forwarded-for") this.#append(name, value);
+      else if (proxied && name === FORWARDED) this.#append(name, value);
     });
     if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);
     this.refusal = guard.refusal();
@@ -192,7 +201,7 @@ export class EdgeRequest implements GatewayRequest {
   get address(): string {
     this.#address ??= clientAddress(
       addressText(this.#peer.remoteAddress()),
-      this.headers.get("x-forwarded-for") ?? "",
+      this.headers.get(FORWARDED) ?? "",
       this.#trustProxy,
     );
     return this.#address;

@@ -86,6 +86,7 @@ export async function pay(call: Call, deps: ServeDeps): Promise<void> {
   try {
     if (framed.asked !== undefined) call.content?.begin(framed.asked);
     // The plan holds what is sent upstream: do not keep the caller's bytes while the call runs.
+    framed.asked = undefined;
     request.body = NO_BODY;
     if (framed.headers !== undefined) addHeaders(reply, framed.headers);
     const finding = payingFor(call, deps);
@@ -95,7 +96,11 @@ export async function pay(call: Call, deps: ServeDeps): Promise<void> {
     const lasts = plan.streamed && plan.operation === "run" && plan.quote.nano === ZERO;
     const barred = lasts && caller !== null ? new AbortController() : null;
     if (barred !== null && caller !== null) stop = whileGood({ ...call, caller }, deps, () => barred.abort());
-    const reader = new ReplyReader(framed, { reply, rateLimit }, () => call.tellRun());
+    const reader = new ReplyReader(framed, { reply, rateLimit }, () => {
+      call.tellRun();
+      // A stream that lasts checks its key again.
+      if (!lasts) request.dropHeaders?.();
+    });
     const stopping = stoppable(call, reader, deps);
     // The request id and the transaction id share their random characters, so that one leads to the other.
     const id = transactionIdOf(request.id);

@@ -25,7 +25,7 @@ export class ReplyReader implements AnswerReader {
   readonly #reply: Reply;
   readonly #rateLimit: RateLimit;
   readonly #onHead: () => void;
-  readonly #gone: (() => void)[] = [];
+  #onGone: (() => void) | null = null;
   #isEnded = false;
   #isAdmitted = false;
   #begun = false;
@@ -51,7 +51,9 @@ export class ReplyReader implements AnswerReader {
     const told = this.#begun ? this.#framed.frame.broken(error, []) : "";
     if (this.#begun && told === null) this.#reply.cut();
     else if (this.#begun && told !== null) this.#reply.end(told);
-    for (const listener of this.#gone.splice(0)) listener();
+    const onGone = this.#onGone;
+    this.#onGone = null;
+    onGone?.();
     return this.#begun;
   }
 
@@ -66,7 +68,7 @@ export class ReplyReader implements AnswerReader {
   }
 
   onGone(listener: () => void): void {
-    this.#gone.push(listener);
+    this.#onGone = listener;
     this.#reply.onGone(() => {
       if (!this.#isEnded) listener();
     });

@@ -1,5 +1,5 @@
 // Plans a model call of any format: its candidates in order, its maximum cost, its meter and its frame.
-import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import type { Frame, FramedPlan, KeptForm, PlanCall } from "../../core/endpoint.ts";
 import { idAfter } from "../../core/ids.ts";
 import type { Plan, Quote } from "../../core/plan.ts";
 import type { Candidate, Reading, Route } from "../../core/route.ts";
@@ -10,7 +10,7 @@ import type { ModelCandidate } from "../../upstream/model-candidate.ts";
 import type { ServingRoute } from "../../upstream/moved-conversations.ts";
 import { callTags } from "../formats/call-tags.ts";
 import { maxCostOf } from "../formats/max-cost.ts";
-import type { ModelRequest } from "../formats/model-request.ts";
+import type { ModelRequest, OutputBound } from "../formats/model-request.ts";
 import { conversationKey, goesOn } from "./conversation-key.ts";
 import type { ChatDeps } from "./deps.ts";
 import { tellingUnsent } from "./dropped-header.ts";
@@ -20,7 +20,7 @@ import { headersOf, type Unfit } from "./plan-headers.ts";
 import { type Placed, placed, prefer } from "./prefer.ts";
 import { type FitModel, quoteOf } from "./quote.ts";
 import { type Resolved, resolveModels } from "./resolve-models.ts";
-import { repeatingOf, retelling } from "./retold.ts";
+import { repeatingOf, retell } from "./retold.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import { TokenMeter } from "./token-cost.ts";
 
@@ -46,17 +46,21 @@ function isLowered({ lowerings }: PlanCall["audience"], tags: readonly string[],
 
 /** One model call, while it is planned and while it runs. */
 class ModelCall implements FittedCall {
-  readonly read: ModelRequest;
   readonly deps: ChatDeps;
   readonly id: string;
   readonly unfit: Unfit[] | null;
   readonly atMs: number;
+  /** Null once the answer has begun: thousands of open streams would keep their callers' requests. */
+  #read: ModelRequest | null;
   readonly #call: PlanCall;
   readonly #names: string;
+  readonly #output: OutputBound;
   /** Of the request and of what it refers to; kept because the body itself is freed. */
   readonly #promptBytes: number;
   readonly #meter: TokenMeter;
   #conversation: string | null = null;
+  /** The conversation that `served` notes, once the answer has begun; null: none. */
+  #noted: string | null = null;
   #first: Placed | null = null;
   /** All candidates with their models, including those with a lowered output limit. */
   #placed: readonly Placed[] = [];
@@ -64,15 +68,23 @@ class ModelCall implements FittedCall {
   constructor(call: PlanCall, read: ModelRequest, { asked }: Pick<Resolved, "asked">, deps: ChatDeps) {
     const { request, audience } = call;
     this.#call = call;
-    this.read = read;
+    this.#read = read;
     this.deps = deps;
     this.id = idAfter(request.id, read.idPrefix);
     this.atMs = deps.clock.epochMs();
     this.unfit = request.headers.get("x-tollgate-trace") === "1" ? [] : null;
     this.#names =
       asked.length === 1 && asked[0] !== undefined ? asked[0].name : asked.map(({ name }) => name).join(",");
+    this.#output = read.output;
     this.#promptBytes = request.body.length + (read.keptBytes ?? 0);
-    this.#meter = new TokenMeter(read, deps.counter.of(audience.payer?.id ?? request.address), this.atMs);
+    const { readText, shape } = read;
+    const prompt = { readText, messages: shape.messages };
+    this.#meter = new TokenMeter(prompt, deps.counter.of(audience.payer?.id ?? request.address), this.atMs);
+  }
+
+  get read(): ModelRequest {
+    if (this.#read === null) throw new Error("the request is gone once its answer has begun");
+    return this.#read;
   }
 
   get createdS(): number {
@@ -128,7 +140,7 @@ class ModelCall implements FittedCall {
     const prompt = {
       shape: read.shape,
       bodyBytes: this.#promptBytes,
-      text: () => read.sentText(),
+      text: () => this.read.sentText(),
       choices: read.choices,
       strict: this.#call.audience.strictBounds,
     };
@@ -155,19 +167,39 @@ class ModelCall implements FittedCall {
   loweredTo(served: Candidate): number | null {
     const fit = this.#fitOf(served);
     const outputTokensMax = takenBy((served as ModelCandidate).offer, fit.outputTokensMax);
-    const { asked, shared } = this.read.output;
+    const { asked, shared } = this.#output;
     const expected = asked ?? (shared ? ownMax(fit.model) : 0);
     return outputTokensMax < expected ? outputTokensMax : null;
   }
 
+  /** The conversation whose route is to be remembered; null: none. */
+  #notable(served: Candidate): string | null {
+    if (this.#keepsOrder) return null;
+    const { moved } = this.deps.upstream;
+    // A first turn on the default route says nothing about other conversations with the same beginning.
+    const isNotable =
+      this.#servingRoute(served) !== "first" || (moved.size > 0 && goesOn(this.#call, this.read.asked.body));
+    return isNotable ? this.conversation() : null;
+  }
+
+  /** Keeps what the end of the call needs, and frees the request. */
+  begun(served: Candidate): void {
+    this.#noted = this.#notable(served);
+    // The head of an answer that a tool loop gathers is written later.
+    (served as ModelCandidate).unsent();
+    for (const { candidates } of modelsOf(this.#placed)) for (const candidate of candidates) candidate.dropRequest();
+    this.#read = null;
+  }
+
   /** Remembers the route for the rest of the conversation. */
   served(candidate: Candidate): void {
-    if (this.#keepsOrder) return;
-    const { moved } = this.deps.upstream;
-    const route = this.#servingRoute(candidate);
-    // A first turn on the default route says nothing about other conversations with the same beginning.
-    if (route === "first" && !(moved.size > 0 && goesOn(this.#call, this.read.asked.body))) return;
-    moved.served(this.conversation(), candidate.healthKey, route);
+    const noted = this.#read === null ? this.#noted : this.#notable(candidate);
+    if (noted !== null) this.deps.upstream.moved.served(noted, candidate.healthKey, this.#servingRoute(candidate));
+  }
+
+  /** A stored answer in the form of this call. */
+  retell(frame: Frame, kept: KeptForm): Uint8Array | string | null {
+    return retell(this.read, frame, kept);
   }
 
   #servingRoute(served: Candidate): ServingRoute {
@@ -205,6 +237,7 @@ class ModelCall implements FittedCall {
       // A caller that repeats the call with the same key wants this answer, not a new one.
       whenCallerLeaves: given.idempotency === null ? "abort" : "finish",
       cost: (candidate, reading, ended) => this.cost(candidate, reading, ended),
+      begun: (served) => this.begun(served),
       served: (candidate) => this.served(candidate),
       prepare: null,
       // Last, because adding fields after a spread grows the object step by step.
@@ -238,6 +271,6 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     headers: headersOf(read, { resolved, order, fits, unfit, health: deps.upstream.health }),
     loweredTo: (served) => planned.loweredTo(served),
     frame,
-    retell: retelling(read, frame),
+    retell: (kept) => planned.retell(frame, kept),
   };
 }

@@ -29,22 +29,21 @@ function streamOf(choices: NeutralAnswer["choices"], codec: AnswerCodec) {
 }
 
 /** Re-encodes a stored answer; null where it is unreadable, broke off, or would lose content. */
-export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) => Uint8Array | string | null {
-  return ({ text, type, model, createdS, cost, charge, legs }) => {
-    if (LACKING.some((one) => one.test(text))) return null;
-    const told = ResponseRecorder.of(read.asked.wire);
-    told?.take(Buffer.from(text), type);
-    const choices = told?.choices() ?? [];
-    const ended = choices.filter((one): one is Ended => one.reason !== "error");
-    if (ended.length === 0 || ended.length < choices.length) return null;
-    const [, id = ""] = /"responseId":"([^"]+)"/.exec(text) ?? /"id":"([^"]+)"/.exec(text) ?? [];
-    const codec = read.answers({ id, createdS, model });
-    const whole = ended.map((one, index) => ({ ...one, index }));
-    if (!read.stream)
-      return frame.last({ kind: "body", body: codec.whole({ choices: whole, usage: null }) }, cost, charge, legs);
-    const { content, tail } = streamOf(whole, codec);
-    return Buffer.concat([content, Buffer.from(frame.last({ kind: "stream", tail }, cost, charge, legs) as string)]);
-  };
+export function retell(read: ModelRequest, frame: Frame, kept: KeptForm): Uint8Array | string | null {
+  const { text, type, model, createdS, cost, charge, legs } = kept;
+  if (LACKING.some((one) => one.test(text))) return null;
+  const told = ResponseRecorder.of(read.asked.wire);
+  told?.take(Buffer.from(text), type);
+  const choices = told?.choices() ?? [];
+  const ended = choices.filter((one): one is Ended => one.reason !== "error");
+  if (ended.length === 0 || ended.length < choices.length) return null;
+  const [, id = ""] = /"responseId":"([^"]+)"/.exec(text) ?? /"id":"([^"]+)"/.exec(text) ?? [];
+  const codec = read.answers({ id, createdS, model });
+  const whole = ended.map((one, index) => ({ ...one, index }));
+  if (!read.stream)
+    return frame.last({ kind: "body", body: codec.whole({ choices: whole, usage: null }) }, cost, charge, legs);
+  const { content, tail } = streamOf(whole, codec);
+  return Buffer.concat([content, Buffer.from(frame.last({ kind: "stream", tail }, cost, charge, legs) as string)]);
 }
 
 /** A call's Idempotency-Key. Streams are not stored, so a streamed call may have a key only if the same call was answered whole before. */

@@ -24,8 +24,8 @@ async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise
 }
 
 interface Prompt {
-  readText(): string;
-  readonly shape: { readonly messages: number };
+  readonly readText: () => string;
+  readonly messages: number;
 }
 
 /** Prices the attempts of one call at the sale price at `atMs`, when the call was admitted. */
@@ -63,7 +63,7 @@ export class TokenMeter {
   async #estimated({ model, partTokens }: ServedModel, served: ModelCandidate, reading: Reading): Promise<Cost> {
     const outputTokens = await deliveredTokens(reading, this.counter);
     this.#promptTokens ??= this.counter.count(this.#prompt.readText());
-    const inputTokens = (await this.#promptTokens) + partTokens + TOKENS_PER_MESSAGE * this.#prompt.shape.messages;
+    const inputTokens = (await this.#promptTokens) + partTokens + TOKENS_PER_MESSAGE * this.#prompt.messages;
     const usage = { inputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
     return { ...this.#priced(model, served, reading, usage), estimated: true };
   }

@@ -65,8 +65,8 @@ export interface ModelRequest {
   /** Work on an answer before its charge, once the payer is known; absent: none. */
   prepareFor?(payer: Payer): NonNullable<Plan["prepare"]>;
   sentText(): string;
-  /** The text that the model reads, for an estimate where no usage is reported. */
-  readText(): string;
+  /** The text that the model reads, for an estimate where no usage is reported. A function, which keeps only the text's fields. */
+  readonly readText: () => string;
   answers(head: AnswerHead): AnswerCodec;
   frame(parts: FrameParts): Frame;
 }
