@@ -1,7 +1,7 @@
 // Runs a plan's route until it answers, the reader disconnects, the parent stops it, or the deadline passes.
 import type { Plan } from "../core/plan.ts";
 import type { AnswerSink, AttemptFailure, Candidate, FinalPart, Reading, RouteAttempt, Tries } from "../core/route.ts";
-import type { Relay } from "./relay.ts";
+import type { Leaving, Relay } from "./relay.ts";
 
 /** The outcome of a route. `served` is the candidate that answered or was answering; `reading` is what was read of its answer. */
 export type Dispatched =
@@ -50,7 +50,7 @@ const STOPPED: AttemptFailure = {
 };
 
 /** Acts as its own sink and listener, so that a call needs no extra objects. */
-class Dispatch implements AnswerSink {
+class Dispatch implements AnswerSink, Leaving {
   readonly content: AnswerSink["content"];
   readonly #plan: Plan;
   readonly #relay: Relay;
@@ -62,6 +62,8 @@ class Dispatch implements AnswerSink {
   #readingOn: NodeJS.Timeout | null = null;
   /** What had been read when the reader disconnected; null while it is connected. */
   #readWhenLeft: Reading | null = null;
+  /** Null where nothing can stop the call. */
+  #stopped: (() => void) | null = null;
   #over = false;
 
   constructor(plan: Plan, { relay, tries, signal }: DispatchParts, resolve: (dispatched: Dispatched) => void) {
@@ -71,15 +73,17 @@ class Dispatch implements AnswerSink {
     this.#signal = signal;
     this.#resolve = resolve;
     this.content = relay.content;
-    this.#deadline = setTimeout(this.#outOfTime, tries.deadlineMs - tries.clock.elapsedMs());
+    this.#deadline = setTimeout(Dispatch.#timerFired, tries.deadlineMs - tries.clock.elapsedMs(), this);
     try {
       this.#attempt = plan.route.open(this, tries, true);
     } catch (broken) {
       clearTimeout(this.#deadline);
       throw broken;
     }
-    relay.carry(this.#attempt, () => this.#left());
-    signal?.addEventListener("abort", this.#stopped, { once: true });
+    relay.carry(this.#attempt, this);
+    if (signal === null) return;
+    this.#stopped = () => this.#giveUp(STOPPED);
+    signal.addEventListener("abort", this.#stopped, { once: true });
   }
 
   #end(dispatched: Dispatched): void {
@@ -87,7 +91,7 @@ class Dispatch implements AnswerSink {
     this.#over = true;
     clearTimeout(this.#deadline);
     if (this.#readingOn !== null) clearTimeout(this.#readingOn);
-    this.#signal?.removeEventListener("abort", this.#stopped);
+    if (this.#stopped !== null) this.#signal?.removeEventListener("abort", this.#stopped);
     this.#relay.drop();
     this.#resolve(dispatched);
   }
@@ -113,7 +117,7 @@ class Dispatch implements AnswerSink {
     this.#end({ outcome: "broken", failures, held });
   }
 
-  #left(): void {
+  left(): void {
     const attempt = this.#attempt;
     if (this.#plan.whenCallerLeaves === "finish") {
       // It may be paused because of the slow reader that has now disconnected.
@@ -143,17 +147,20 @@ class Dispatch implements AnswerSink {
     this.#end({ outcome: "left_after_content", served: this.#attempt.served(), reading, ended: "left" });
   }
 
+  // Static, because a function for each call would take 60 bytes in every open stream.
+  static #timerFired(dispatch: Dispatch): void {
+    dispatch.#outOfTime();
+  }
+
   /** Time lost to a slow reader is the reader's own: reading slowly must not make most of an answer free. */
-  readonly #outOfTime = (): void => {
+  #outOfTime(): void {
     const moreMs = this.#tries.deadlineMs + this.#relay.waitedMs - this.#tries.clock.elapsedMs();
     if (moreMs > 0) {
-      this.#deadline = setTimeout(this.#outOfTime, moreMs);
+      this.#deadline = setTimeout(Dispatch.#timerFired, moreMs, this);
       return;
     }
     this.#giveUp(DEADLINE);
-  };
-
-  readonly #stopped = (): void => this.#giveUp(STOPPED);
+  }
 
   #giveUp(failure: AttemptFailure): void {
     if (this.#over) return;

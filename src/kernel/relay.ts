@@ -3,13 +3,18 @@ import type { Clock } from "../core/clock.ts";
 import type { AnswerReader, Plan } from "../core/plan.ts";
 import type { RouteAttempt, Tries } from "../core/route.ts";
 
+/** Learns that the reader has left. */
+export interface Leaving {
+  left(): void;
+}
+
 export class Relay {
   readonly #reader: AnswerReader;
   readonly #tries: Tries;
   readonly #clock: Clock;
   readonly #plan: Pick<Plan, "begun">;
   #attempt: RouteAttempt | null = null;
-  #onLeave: (() => void) | null = null;
+  #leaving: Leaving | null = null;
   #waitedMs = 0;
   #waitsSinceMs: number | null = null;
 
@@ -20,7 +25,7 @@ export class Relay {
     this.#clock = tries.clock;
     reader.onGone(() => {
       this.#waited();
-      this.#onLeave?.();
+      this.#leaving?.left();
     });
     reader.onRoom(() => {
       this.#waited();
@@ -37,15 +42,15 @@ export class Relay {
     return this.#waitedMs + (this.#waitsSinceMs === null ? 0 : this.#clock.elapsedMs() - this.#waitsSinceMs);
   }
 
-  /** Sets the attempt to relay from now on, and the handler for a disconnect. */
-  carry(attempt: RouteAttempt, onLeave: () => void): void {
+  /** Sets the attempt to relay from now on, and who learns of a disconnect. */
+  carry(attempt: RouteAttempt, leaving: Leaving): void {
     this.#attempt = attempt;
-    this.#onLeave = onLeave;
+    this.#leaving = leaving;
   }
 
   drop(): void {
     this.#attempt = null;
-    this.#onLeave = null;
+    this.#leaving = null;
   }
 
   /** The first content commits: no other candidate can take over afterwards. */

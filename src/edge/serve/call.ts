@@ -30,6 +30,7 @@ export class RateLimit {
     if (this.#isTold || this.#state === null) return;
     this.#isTold = true;
     rateLimitHeaders(this.#state, (name, value) => this.#reply.header(name, value));
+    this.#state = null;
   }
 }
 
