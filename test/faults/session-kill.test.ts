@@ -77,6 +77,8 @@ it("sessions under kills leave no machine and no hold, and are charged once", as
     let isOver = false;
     const works = Array.from({ length: WORKERS }, () => work(() => isOver));
     await new Promise((resolve) => setTimeout(resolve, LOAD_MS[kill]));
+    // On a busy machine the last round lasts until enough has happened.
+    if (kill === KILLS) await eventually(() => (told.size > WORKERS ? true : undefined), "more sessions than workers");
     isOver = true;
     if (kill === KILLS) {
       await Promise.all(works);
@@ -87,7 +89,6 @@ it("sessions under kills leave no machine and no hold, and are charged once", as
     gateway = await start();
   }
 
-  expect(told.size).toBeGreaterThan(WORKERS);
   // Every acknowledged session exists and can be closed, whichever process made it.
   let cents = 0;
   for (const session_id of told) {
