@@ -36,8 +36,6 @@ export interface Phase {
   draining: boolean;
 }
 
-export type Drain = ReturnType<typeof createDrain>;
-
 async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
   const untilMs = systemClock.elapsedMs() + msMax;
   while (!isQuiet() && systemClock.elapsedMs() < untilMs) {

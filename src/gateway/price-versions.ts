@@ -99,8 +99,6 @@ export async function keptPrice(records: Records, version: string): Promise<Kept
   return null;
 }
 
-export type PriceVersions = ReturnType<typeof keepPriceVersions>;
-
 /** Stores the versions for sale now, and hourly those whose prices have started since. */
 export function keepPriceVersions(records: Records, catalog: () => Catalog, onBroken: (error: unknown) => void) {
   let last: Promise<void> = Promise.resolve();
