@@ -57,7 +57,7 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
     }
   } catch (cause) {
     // Nothing is held, or the hold is being released.
-    return broken(id, cause, deps);
+    return cause instanceof GatewayError && !isOwnFault(cause) ? refusedCall(id, cause) : broken(id, cause, deps);
   }
   // Keep nothing between placing the hold and the `try`.
   try {
@@ -179,9 +179,9 @@ export function refusedCall(id: string, error: GatewayError): Ended {
   return { ...NOTHING, id, outcome: "refused", error };
 }
 
-/** The end of a call that something thrown ended: a refusal of its plan, or a failure of ours. */
+/** An unavailable store rejects with an error for the caller; any other error is our fault. */
 function broken(id: string, cause: unknown, deps: KernelDeps): Ended {
-  if (isOwnFault(cause)) deps.onBroken(cause, id);
+  deps.onBroken(cause, id);
   return refusedCall(id, cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
 }
 
