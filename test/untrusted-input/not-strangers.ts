@@ -30,8 +30,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/money/accounts/rules.ts": OWN,
   "src/edge/serve/cached-answers.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
-  "src/platform/observe/cut-messages.ts":
-    "cuts at most 256 KiB of messages that were put together here, each text three times at most",
   "src/models/acting/kept-turns.ts": OWN,
   "src/models/acting/result-text.ts": "writes the answer of an action as text, once, and cuts it at 20,000 characters",
   "src/money/events/event-log.ts": OWN,
@@ -46,7 +44,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
     "reads a list that the operator named, in the command's own process, bounded in bytes",
   "src/catalog/updates/update.ts": OWN,
   "src/money/ledger/redis/events.ts": OWN,
-  "src/money/ledger/sqlite/event-table.ts": OWN,
   "src/models/formats/responses/conversation.ts": ONE_MESSAGE,
   "src/models/formats/responses/wire.ts": ONE_MESSAGE,
   "src/core/json.ts": ONE_MESSAGE,
@@ -98,6 +95,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/money/ledger/redis/rows.ts": OWN,
   "src/money/ledger/spool/intent.ts": OWN,
   "src/money/ledger/sqlite/accounts.ts": OWN,
+  "src/money/ledger/sqlite/entries.ts": OWN,
   "src/money/ledger/sqlite/state.ts": OWN,
   "src/money/ledger/usage/statement.ts": "parses a cursor, which the query of a request bounds, by JSON.parse alone",
   "src/platform/limits/request-windows.ts": "reads an account's id, or an address, once",

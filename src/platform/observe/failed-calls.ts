@@ -2,7 +2,9 @@
 import { appendFile, open, rename, stat } from "node:fs/promises";
 import type { Clock } from "../../core/clock.ts";
 import type { FailedCall, FailedCallSearch, FailedCalls } from "../../core/usage-rows.ts";
+import type { WrittenLine } from "./log-lines.ts";
 import type { RequestRecord } from "./record.ts";
+import { LogWriter } from "./request-log.ts";
 
 const MIB = 1024 * 1024;
 /** For both files together: when the newer is full, the older is deleted. */
@@ -185,10 +187,6 @@ async function findIn(files: readonly string[], search: FailedCallSearch): Retur
 
 export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }: FailedCallOptions) {
   const older = `${file}.1`;
-  let waiting: string[] = [];
-  let waitingCharacters = 0;
-  let timer: NodeJS.Timeout | null = null;
-  let writing: Promise<void> = Promise.resolve();
   let minute = 0;
   const ofKeys = new Map<string, number>();
 
@@ -202,45 +200,34 @@ export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }:
     return count <= OF_KEY_MAX;
   }
 
-  async function write(lines: readonly string[]): Promise<void> {
+  async function append(lines: readonly WrittenLine[]): Promise<number> {
     const size = await stat(file).then(
       (found) => found.size,
       () => 0,
     );
     if (size >= bytesMax / 2) await rename(file, older);
-    await appendFile(file, lines.join(""), { mode: 0o600 });
+    await appendFile(file, lines.map(({ text }) => text).join(""), { mode: 0o600 });
+    return lines.length;
   }
 
-  function flush(): Promise<void> {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    if (waiting.length === 0) return writing;
-    const lines = waiting;
-    waiting = [];
-    waitingCharacters = 0;
-    writing = writing.then(() => write(lines)).catch(onBroken);
-    return writing;
-  }
+  const store = { waitMs: WRITE_MS, append };
+  const writer = new LogWriter({ store, charactersMax: WAITING_CHARACTERS_MAX, clock, onOutcome() {}, onBroken });
 
   return {
     note(record: RequestRecord) {
       const status = statusOf(record);
       if (status === null || record.keyId === null) return;
       const nowMs = clock.epochMs();
-      if (waitingCharacters > WAITING_CHARACTERS_MAX || !takes(record.keyId, nowMs)) return;
+      if (writer.isFull || !takes(record.keyId, nowMs)) return;
       const call = callOf(record, status, Math.floor(nowMs));
-      if (call === null) return;
-      const line = `${JSON.stringify(call)}\n`;
-      waiting.push(line);
-      waitingCharacters += line.length;
-      timer ??= setTimeout(flush, WRITE_MS).unref();
+      if (call !== null) writer.add({ accountId: call.accountId, text: `${JSON.stringify(call)}\n` });
     },
     async find(search: Parameters<FailedCalls["find"]>[0]): ReturnType<FailedCalls["find"]> {
-      await flush();
+      await writer.flushed(0);
       return findIn([file, older], search);
     },
     /** Writes what is queued. */
-    flush,
-    close: () => flush(),
+    flush: () => writer.flushed(0),
+    close: () => writer.flushed(0),
   };
 }

@@ -1,9 +1,8 @@
 // One line per request, and the gateway's own messages. Never contains prompts, answers, params or keys.
 import { isatty } from "node:tty";
-import { type DestinationStream, pino } from "pino";
+import { type DestinationStream, destination, pino } from "pino";
 import type { Clock } from "../../core/clock.ts";
 import type { Leg } from "../../core/route.ts";
-import { LineBuffer } from "./line-buffer.ts";
 import { logText } from "./log-text.ts";
 import type { RequestRecord } from "./record.ts";
 
@@ -13,6 +12,47 @@ const NAME_LENGTH_MAX = 200;
 /** `text` is for people; `auto` means text where standard output is a terminal. */
 export type LogFormat = "auto" | "json" | "text";
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+
+/** A batch is written at this many characters, or after this long. */
+const BUFFER_CHARS = 16_000;
+const FLUSH_MS = 200;
+/** If the reader of the output stalls, we lose lines instead of memory. */
+const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
+
+/** The library's own buffer recomputes its total length on every line, which costs more than writing the line. */
+class LineBuffer implements DestinationStream {
+  readonly #out = destination({ dest: 1, sync: false, maxLength: BACKLOG_BYTES_MAX });
+  #lines: string[] = [];
+  #chars = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor() {
+    process.once("exit", () => this.flushSync());
+  }
+
+  write(line: string): void {
+    this.#lines.push(line);
+    this.#chars += line.length;
+    if (this.#chars >= BUFFER_CHARS) this.#pass();
+    else this.#timer ??= setTimeout(() => this.#pass(), FLUSH_MS).unref();
+  }
+
+  /** Writes queued lines, before the process exits. */
+  flushSync(): void {
+    this.#pass();
+    this.#out.flushSync();
+  }
+
+  #pass(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#lines.length === 0) return;
+    const text = this.#lines.join("");
+    this.#lines = [];
+    this.#chars = 0;
+    this.#out.write(text);
+  }
+}
 
 export type Log = ReturnType<typeof createLog>;
 

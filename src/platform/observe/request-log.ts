@@ -40,9 +40,15 @@ export interface RequestLogOptions {
   readonly onBroken: (error: unknown) => void;
 }
 
+type WriterOptions = Pick<RequestLogOptions, "clock" | "onOutcome" | "onBroken"> & {
+  readonly store: Pick<LogStore, "append" | "waitMs">;
+  /** The most that waits or is being written. */
+  readonly charactersMax: number;
+};
+
 /** A bounded queue of lines to write together. */
-class LogWriter {
-  readonly #options: Pick<RequestLogOptions, "store" | "clock" | "onOutcome" | "onBroken">;
+export class LogWriter {
+  readonly #options: WriterOptions;
   #waiting: WrittenLine[] = [];
   /** The characters queued, and those queued or being written. */
   #charactersWaiting = 0;
@@ -52,12 +58,12 @@ class LogWriter {
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(options: RequestLogOptions) {
+  constructor(options: WriterOptions) {
     this.#options = options;
   }
 
   get isFull(): boolean {
-    return this.#charactersHeld > WAITING_CHARACTERS_MAX;
+    return this.#charactersHeld > this.#options.charactersMax;
   }
 
   add(line: WrittenLine): void {
@@ -103,7 +109,7 @@ class LogWriter {
 
 export function createRequestLog(options: RequestLogOptions) {
   const { store, clock, beganMs, redact, seal, unseal, onOutcome, onBroken } = options;
-  const writer = new LogWriter(options);
+  const writer = new LogWriter({ ...options, charactersMax: WAITING_CHARACTERS_MAX });
   let gathered = 0;
 
   function keep(call: Omit<LoggedCall, "at">): void {

@@ -1,7 +1,6 @@
 // A call's request and answer in its span (OTEL_CAPTURE_CONTENT), in OpenTelemetry's form, redacted and cut to size.
 import type { Attributes } from "@opentelemetry/api";
 import type { CallerRequest } from "../../core/neutral.ts";
-import { type Cut, cutTo, newestOf } from "./cut-messages.ts";
 import type { RequestRecord } from "./record.ts";
 import { instructionsOf, newestMessages, type OutputChoice, outputOf } from "./span-messages.ts";
 
@@ -11,6 +10,49 @@ const OPEN_MAX = 256;
 const REDACTED_CHARACTERS_MAX = 256 * 1024;
 /** Per attribute as sent: JSON, which the conventions prescribe where spans cannot contain structures. */
 const ATTRIBUTE_CHARACTERS_MAX = 32 * 1024;
+
+/** If the newest message does not fit, its texts are cut to the first of these lengths, in characters, with which it does. */
+const TEXT_CHARACTERS = [24 * 1024, 4 * 1024, 512];
+
+interface Cut {
+  readonly kept: readonly object[];
+  /** True if anything is missing. */
+  readonly isCut: boolean;
+}
+
+/** The newest whole messages that fit into `charactersMax` of JSON. Does not produce any further ones. */
+function newestOf(newestFirst: Iterable<object>, charactersMax: number): Cut {
+  const kept: object[] = [];
+  let room = charactersMax - "[]".length;
+  for (const message of newestFirst) {
+    room -= JSON.stringify(message).length + ",".length;
+    if (room < 0) return { kept: kept.toReversed(), isCut: true };
+    kept.push(message);
+  }
+  return { kept: kept.toReversed(), isCut: false };
+}
+
+/** Never splits a surrogate pair. */
+function beginning(text: string, characters: number): string {
+  return text.length <= characters ? text : text.slice(0, characters).replace(/[\ud800-\udbff]$/, "");
+}
+
+function withTexts(message: object, characters: number): object {
+  const cut = (_: string, value: unknown) => (typeof value === "string" ? beginning(value, characters) : value);
+  return JSON.parse(JSON.stringify(message), cut) as object;
+}
+
+/** The same, but cuts texts of the newest message if it does not fit otherwise. */
+function cutTo(messages: readonly object[], charactersMax: number): Cut {
+  const whole = newestOf(messages.toReversed(), charactersMax);
+  const last = messages.at(-1);
+  if (whole.kept.length > 0 || last === undefined) return whole;
+  for (const characters of TEXT_CHARACTERS) {
+    const { kept } = newestOf([withTexts(last, characters)], charactersMax);
+    if (kept.length > 0) return { kept, isCut: true };
+  }
+  return { kept: [], isCut: true };
+}
 
 export interface Said {
   readonly asked: Pick<CallerRequest, "body" | "neutral">;

@@ -1,8 +1,8 @@
 // The shared ledger: each transition is one Redis script, and an account's keys share one slot.
-import { NO_ARCHIVE } from "../archive/archive.ts";
-import type { SharedLedger } from "../model/ledger.ts";
+import { minus, ZERO } from "../../../core/money.ts";
+import { type Archive, NO_ARCHIVE } from "../archive/archive.ts";
+import type { HoldRef, PostOutcome, SharedLedger } from "../model/ledger.ts";
 import { redisAccounts } from "./accounts.ts";
-import { withArchive } from "./archived.ts";
 import { examineRedis } from "./doctor.ts";
 import { type Hear, redisEvents } from "./events.ts";
 import { redisHolds } from "./holds.ts";
@@ -51,4 +51,37 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   return archive === NO_ARCHIVE
     ? ledger
     : withArchive(ledger, archive, async (accountId) => void (await index.note(accountId, leaseMs)));
+}
+
+/** Asks the archive about holds that Redis no longer has: six hours after a posting has moved there, only the archive knows it. `note` runs before a posting without a hold. */
+function withArchive(ledger: SharedLedger, archive: Archive, note: (accountId: string) => Promise<void>): SharedLedger {
+  /** The stored charge of a hold, as a repeated post returns it; null where the archive has none. */
+  async function charged({ accountId, holdId }: HoldRef): Promise<PostOutcome | null> {
+    const posting = await archive.transaction(accountId, holdId);
+    if (posting?.kind !== "charge") return null;
+    const account = await ledger.account(accountId);
+    const balanceNano = account === null ? ZERO : minus(account.grantedNano, account.spentNano);
+    const { amountNano, chargedCents, absorbedNano } = posting;
+    return { outcome: "posted", repeat: true, chargedNano: amountNano, chargedCents, absorbedNano, balanceNano };
+  }
+
+  return {
+    ...ledger,
+    post: (request) =>
+      ledger
+        .post(request)
+        .then(async (outcome) => (outcome.outcome === "missing" ? ((await charged(request)) ?? outcome) : outcome)),
+    async settleOrphan(request, origin, why) {
+      const before = await charged(request);
+      if (before !== null) return before;
+      await note(request.accountId);
+      return ledger.settleOrphan(request, origin, why);
+    },
+    async voidOrphan(hold, keyFate, origin) {
+      return (await charged(hold)) === null ? ledger.voidOrphan(hold, keyFate, origin) : { outcome: "posted" };
+    },
+    async holdState(hold) {
+      return (await ledger.holdState(hold)) ?? ((await charged(hold)) === null ? null : "posted");
+    },
+  };
 }

@@ -3,12 +3,12 @@ import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../../core/account-rows.ts";
 import type { Value } from "../../../platform/storage/reading-thread.ts";
 import { numberedPosting, postingRow, type Row, tagsText, wholePosting } from "../archive/rows.ts";
+import { EVENTS_KEPT_MAX, type LedgerEvent } from "../model/event.ts";
 import type { HoldState, KeyFate } from "../model/ledger.ts";
 import { legsText } from "../model/legs.ts";
 import type { LiveHold } from "../model/state.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
-import { EventTable } from "./event-table.ts";
 
 /** The fields of a posting that transaction readers do not see: where it counts, and its list links. */
 export interface PostingPlace {
@@ -52,6 +52,37 @@ const linkIn = (value: Value | undefined) => (value == null ? null : Number(valu
 
 /** Rows pruned at once; takes under a millisecond. */
 const PRUNED_AT_ONCE = 64;
+
+/** Ledger events in a table of their own, kept until they are delivered. */
+class EventTable {
+  readonly #sql: ReturnType<typeof prepareEvents>;
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepareEvents(database);
+  }
+
+  /** A known event stays as it is. Where none are delivered, the oldest are dropped. */
+  tell({ id, kind, accountId, atMs, data }: LedgerEvent): void {
+    const { lastInsertRowid, changes } = this.#sql.tell.run(id, kind, accountId, atMs, JSON.stringify(data));
+    if (changes > 0) this.#sql.forget.run(Number(lastInsertRowid) - EVENTS_KEPT_MAX);
+  }
+
+  told(countMax: number): LedgerEvent[] {
+    return this.#sql.told
+      .all(countMax)
+      .map((row) => ({
+        id: String(row.id),
+        kind: row.kind as LedgerEvent["kind"],
+        accountId: String(row.account_id),
+        atMs: Number(row.at),
+        data: JSON.parse(String(row.data)) as LedgerEvent["data"],
+      }));
+  }
+
+  drop(ids: readonly string[]): void {
+    for (const id of ids) this.#sql.drop.run(id);
+  }
+}
 
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
@@ -273,5 +304,15 @@ function prepare(database: DatabaseSync) {
          FROM usage_total WHERE kind = 'charge'`,
     ),
     play: database.prepare("SELECT CAST(COALESCE(SUM(spent), 0) AS text) AS play FROM account WHERE kind = 'sandbox'"),
+  };
+}
+
+function prepareEvents(database: DatabaseSync) {
+  return {
+    // With a bare `LIMIT ?`, SQLite compiles the statement again each time it runs.
+    tell: database.prepare("INSERT OR IGNORE INTO told (id, kind, account_id, at, data) VALUES (?, ?, ?, ?, ?)"),
+    forget: database.prepare("DELETE FROM told WHERE seq <= ?"),
+    told: database.prepare("SELECT * FROM told ORDER BY seq LIMIT ? + 0"),
+    drop: database.prepare("DELETE FROM told WHERE id = ?"),
   };
 }
