@@ -398,6 +398,30 @@ describe("when its time is over", () => {
       expect(await ledger.doctor()).toMatchObject({ findings: [] });
     });
 
+    it.each([
+      ["the rest is counted with it", 72],
+      ["it alone is counted where the vendor no longer knows the session", 60],
+    ])("a step that a dead process left pending: once the session has ended, %s", async (_, counted) => {
+      const session = await proxied(10);
+      session.proxyBytes = 0.05 * GIGABYTE;
+      minutes(1.1);
+      const { void: whole } = ledger;
+      ledger = { ...ledger, void: () => Promise.reject(new Error("it died")) };
+      await enders().look(true);
+      expect(broken.splice(0)).toHaveLength(1);
+      ledger = { ...ledger, void: whole };
+      await ask("release_session", { session_id: session.id });
+      if (counted === 72) session.proxyBytes = 0.06 * GIGABYTE;
+      else vendor.sessions.clear();
+      for (let times = 0; times < 3; times++) {
+        minutes(1);
+        await enders().look(true);
+      }
+      expect(await unpaidCents()).toBe(counted);
+      expect(unpaid.map(cents)).toEqual(counted === 72 ? [60, 12] : [60]);
+      expect(await ledger.doctor()).toMatchObject({ findings: [] });
+    });
+
     it("it is counted where its key was revoked meanwhile", async () => {
       await ledger.createKey("ada", newKey("ada.agent"));
       const session = await proxied(5, { ...payer, keyId: "ada.agent" });

@@ -69,7 +69,6 @@ class SessionCleanups implements CleanupKind<Entry> {
     if (time === null || time.meter === undefined || time.id === null) return;
     const hasEnded = time.state === "ended";
     const metered = await this.#count(time, time.id).catch((error: unknown): Metered => {
-      if (isGone(error)) return "counted";
       onBroken(error, label);
       return "later";
     });
@@ -86,10 +85,15 @@ class SessionCleanups implements CleanupKind<Entry> {
   }
 
   async #count(time: PrepaidSession, id: string): Promise<Metered> {
-    const cents = await this.#ask(time, "meter", async (script, context) => script.takenCents?.(context, id) ?? null);
-    return cents === null
-      ? "later"
-      : countTaken(time.label, nanoFromCents(cents), { ...this.#deps, records: this.#records });
+    const read = this.#ask(time, "meter", async (script, context) => script.takenCents?.(context, id) ?? null);
+    const cents = await read.catch((error: unknown) => {
+      if (isGone(error)) return 0;
+      this.#deps.onBroken(error, time.label);
+      return null;
+    });
+    // A pending step is counted even where the meter cannot be read.
+    const metered = await countTaken(time.label, nanoFromCents(cents ?? 0), { ...this.#deps, records: this.#records });
+    return cents === null ? "later" : metered;
   }
 
   /** Runs one of the adapter's scripts. Throws VendorFailure as well. */

@@ -84,7 +84,11 @@ export async function leavePlace(
 /** `at_bound`: counted, and the account has reached today's bound on unpaid cost. `later`: could not be counted now. */
 export type Metered = "counted" | "at_bound" | "later";
 
-/** Counts a machine's cost so far exactly once: the amount is stored under the step's name before the ledger is called. */
+/**
+ * Counts a machine's cost so far. Invariant: unless it returns `later`, at least `takenNano` has been counted, each part of it exactly once.
+ * A step's sum is stored under its name before the ledger is called. A step that was left pending is finished first, and the rest is the next
+ * step.
+ */
 export async function countTaken(
   label: string,
   takenNano: Nano,
@@ -107,7 +111,8 @@ export async function countTaken(
   if (counted === "later") return "later";
   const done = { countedNano: sumNano, steps: cost.step, pendingNano: null };
   // Null where another process counted the step as well.
-  return (await withMeter((meter) => (meter.steps === steps ? { ...meter, ...done } : null))) ? counted : "later";
+  if (!(await withMeter((meter) => (meter.steps === steps ? { ...meter, ...done } : null)))) return "later";
+  return sumNano < takenNano ? countTaken(label, takenNano, { records, ...deps }) : counted;
 }
 
 /** A hold of zero that ends with a cost moves the windows of unpaid cost, in either store. */
