@@ -6,8 +6,10 @@ const CREDIT_CENTS = 0.1;
 const ENHANCED_CREDITS = 4;
 const JSON_CREDITS = 4;
 /** The vendor forwards these sites to others at thirty credits a page. */
-const DEAR = /^https?:\/\/([^/:@]+\.)?(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)([/:?#]|$)/i;
-const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "social networks: see tikhub/fetch");
+const DEAR = /(^|\.)(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)\.?$/;
+const page = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => !DEAR.test(URL.parse(url)?.hostname ?? ""), "social networks: see tikhub/fetch");
 const words = z.string().min(1);
 const list = z.array(words).min(1).max(50);
 const place = z.strictObject({

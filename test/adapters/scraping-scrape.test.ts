@@ -66,6 +66,16 @@ describe("scraping/scrape", () => {
     expect(await servers({ url, provider }, {})).toMatchObject({ code: "upstream_not_configured" });
   });
 
+  it.each([
+    "https://me@x.com/a",
+    "https://me:word@www.linkedin.com/in/ada",
+    "https://x.com./a",
+    "https:///x.com/a",
+    "https://x%2Ecom/a",
+  ])("knows the social network in %s, which the first sells dearly", async (address) => {
+    expect(await servers({ url: address })).toMatchObject([{ by: "fastcrw" }]);
+  });
+
   it("leaves pages that the first sells dearly to the other", async () => {
     expect(await servers({ url: "https://x.com/ada" })).toMatchObject([{ by: "fastcrw" }]);
   });
