@@ -54,6 +54,10 @@ describe("what agrees", () => {
     expect(matchOf(wanted, { name: null, company: "Example" })).toBeNull();
   });
 
+  it("takes no word for a generation that only every object has", () => {
+    expect(nameAgreement("Ann Lee Constructor", "Ann Lee Jr")).toBe(nameAgreement("Ann Lee Builder", "Ann Lee Jr"));
+  });
+
   it("is no word alone, and no text without letters", () => {
     expect(nameAgreement("Miller", "Jane Miller")).toBe(0);
     expect(nameAgreement("!!", "--")).toBe(0);

@@ -22,15 +22,15 @@ const WORDS_MAX = 12;
 const TITLES =
   /^(?:dr|prof|professor|mr|mrs|ms|miss|sir|herr|frau|dipl|ing|phd|md|mba|msc|bsc|cpa|cfa|esq|jd|ma|ba|sc)$/;
 /** `junior` and `senior` are different people. */
-const GENERATIONS: Readonly<Record<string, string>> = {
-  jr: "jr",
-  junior: "jr",
-  sr: "sr",
-  senior: "sr",
-  ii: "ii",
-  iii: "iii",
-  iv: "iv",
-};
+const GENERATIONS: ReadonlyMap<string, string> = new Map([
+  ["jr", "jr"],
+  ["junior", "jr"],
+  ["sr", "sr"],
+  ["senior", "sr"],
+  ["ii", "ii"],
+  ["iii", "iii"],
+  ["iv", "iv"],
+]);
 const PARTICLE =
   /^(?:al|el|bin|ibn|ben|da|dal|de|del|della|den|der|di|do|dos|du|la|le|los|ten|ter|van|von|y|zu|zum|af|av|und|e)$/;
 const LATIN = /^[\p{Script=Latin}\p{P}\p{S}\p{N}\p{Z}\p{M}]*$/u;
@@ -91,17 +91,16 @@ function nameOf(given: string): Name {
   const text = given.slice(0, CHARS_MAX);
   // Before a comma comes the family name.
   const [before = "", after] = text.split(",", 2);
-  const isTurned =
-    after !== undefined && wordsOf(after).some((word) => !TITLES.test(word) && !Object.hasOwn(GENERATIONS, word));
+  const isTurned = after !== undefined && wordsOf(after).some((word) => !TITLES.test(word) && !GENERATIONS.has(word));
   // A short name in brackets is an alternative name of the same person.
   const straight = (isTurned ? `${after} ${before}` : text).replace(/[("“][^()"“”]{0,40}[)"”]/g, " ");
   const all = wordsOf(straight);
   const generation =
     all
       .slice(1)
-      .map((word) => GENERATIONS[word])
+      .map((word) => GENERATIONS.get(word))
       .find((word) => word !== undefined) ?? null;
-  const words = all.filter((word, at) => !TITLES.test(word) && !(at > 0 && Object.hasOwn(GENERATIONS, word)));
+  const words = all.filter((word, at) => !TITLES.test(word) && !(at > 0 && GENERATIONS.has(word)));
   return { words, generation, open: openIn(text) };
 }
 
