@@ -1,7 +1,7 @@
 // Outgoing safety: decodes a fetched body and limits its decoded size, so that a small body cannot expand into a huge one.
 import { pipeline, type Readable } from "node:stream";
 import { decoderOf, type Encoding } from "./decoding.ts";
-import { tooLarge, troubleOf } from "./public-trouble.ts";
+import { TooLarge, troubleOf } from "./public-trouble.ts";
 
 function decoded(body: Readable, encoding: Encoding): Readable {
   if (encoding === "identity") return body;
@@ -20,7 +20,7 @@ export async function* readBody(
   try {
     for await (const piece of decoded(body, encoding) as AsyncIterable<Buffer>) {
       bytes += piece.length;
-      if (bytes > bytesMax) throw tooLarge(bytesMax);
+      if (bytes > bytesMax) throw new TooLarge(bytesMax);
       yield piece;
     }
   } catch (error) {

@@ -9,7 +9,7 @@ import { ENCODINGS, encodingOf } from "./decoding.ts";
 import { KeptClients } from "./kept-clients.ts";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { readBody } from "./public-body.ts";
-import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
+import { badUrl, serverTrouble, TooLarge, troubleOf } from "./public-trouble.ts";
 import { NOT_PUBLIC, readLocation, readPublicUrl } from "./public-url.ts";
 import { connectorThrough } from "./tunnel.ts";
 
@@ -92,7 +92,7 @@ function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortContro
   if (encoding !== "identity") delete headers["content-length"];
   // An answer to HEAD states the length of a body that is not sent.
   const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
-  if (comes > bytesMax) return tooLarge(bytesMax);
+  if (comes > bytesMax) return new TooLarge(bytesMax);
   const ended = (isWhole: boolean) => {
     if (isWhole) reply.keep();
     call.abort(ENDED);

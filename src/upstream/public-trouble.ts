@@ -21,8 +21,11 @@ export function serverTrouble(fault: string, cause?: unknown): GatewayError {
   return new GatewayError("upstream_error", { detail: `the server of the URL ${fault}`, cause });
 }
 
-export function tooLarge(bytesMax: number): GatewayError {
-  return badUrl(`serves more than the ${bytesMax} bytes that are taken here`);
+/** `bad_url` as well, but the URL leads to a public server. */
+export class TooLarge extends GatewayError {
+  constructor(bytesMax: number) {
+    super("bad_url", { detail: `serves more than the ${bytesMax} bytes that are taken here` });
+  }
 }
 
 /** `upstream_error`: the operator's proxy is at fault. */
@@ -35,7 +38,7 @@ export function troubleOf(error: unknown, bytesMax: number): GatewayError {
   const failure = proxyFailureIn(error);
   if (failure !== null) return proxyTrouble(failure);
   const { code = "", name = "" } = error as { code?: string; name?: string };
-  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return tooLarge(bytesMax);
+  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return new TooLarge(bytesMax);
   const words = WORDS.find(([pattern]) => pattern.test(`${code} ${name}`))?.[1] ?? "could not be reached";
   return serverTrouble(words, error);
 }

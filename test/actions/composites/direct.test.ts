@@ -7,6 +7,7 @@ import { matchesGlob, pagesOfSite } from "../../../src/actions/composites/pages/
 import { readableChars } from "../../../src/actions/composites/pages/yield.ts";
 import { bounded, systemClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
+import { badUrl, TooLarge } from "../../../src/upstream/public-trouble.ts";
 import { cpuMsOf } from "../../support/cpu-time.ts";
 import { eventually } from "../../support/gateway.ts";
 import { manualClock } from "../../support/manual-clock.ts";
@@ -85,6 +86,15 @@ describe("our own fetch", () => {
     expect(count(`h${hosts - 1}`)).toBe(1);
     await fetched("h0");
     expect(count("h0")).toBe(2);
+  });
+
+  it.each([
+    ["is too long forbids all", new TooLarge(524_288), { kind: "skipped", why: "robots" }],
+    ["leads nowhere public forbids nothing", badUrl("is not public"), { kind: "answer" }],
+  ])("takes it that a robots.txt that %s", async (_, problem, expected) => {
+    const { open } = internet(() => ({ text: "hi" }));
+    const direct = directOf(async (url, bounds) => (url.endsWith("/robots.txt") ? problem : open(url, bounds)));
+    expect(await direct.fetch("https://a.example/", READS_HERE, never)).toMatchObject(expected);
   });
 
   it("obeys the stars of an ordinary robots.txt", async () => {

@@ -5,6 +5,7 @@ import type { Clock } from "../../../core/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { FailureKind } from "../../../core/failures.ts";
 import type { PublicAnswer } from "../../../upstream/public-fetch.ts";
+import { TooLarge } from "../../../upstream/public-trouble.ts";
 import { PAGE_BYTES_MAX, type PageReading } from "./extractor.ts";
 import type { HostPace } from "./host-pace.ts";
 import type { PageBytes } from "./page-tasks.ts";
@@ -146,7 +147,8 @@ class RobotsRules {
     const bounds = { bytesMax: ROBOTS_BYTES_MAX, msMax: ROBOTS_MS_MAX, signal, onHop: async () => null };
     const answer = await this.#open(`${origin}/robots.txt`, bounds);
     // If the host is not public, fetching the page fails too, and the caller gets that error.
-    if (answer instanceof GatewayError) return answer.code === "bad_url" ? EVERYTHING : NOTHING;
+    if (answer instanceof GatewayError)
+      return answer.code === "bad_url" && !(answer instanceof TooLarge) ? EVERYTHING : NOTHING;
     try {
       const bytes = await bytesOf(answer.body);
       if (answer.status >= 500) return NOTHING;
