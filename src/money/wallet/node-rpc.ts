@@ -14,7 +14,7 @@ const AT_ONCE_MAX = 16;
 const TURN_MS_MAX = 15_000;
 const reply = z.object({
   result: z.unknown().optional(),
-  error: z.object({ code: z.number(), message: z.string() }).optional(),
+  error: z.object({ code: z.number(), message: z.string() }).nullish(),
 });
 
 /** The node understood the request and refused it: a call that reverts, a transaction that it does not accept. */
@@ -50,6 +50,6 @@ async function ask({ url, fetchOut }: Node, method: string, params: readonly unk
     signal: AbortSignal.timeout(ASK_MS_MAX),
   });
   const { result, error } = reply.parse(await response.json());
-  if (error !== undefined) throw new NodeRefusal(error.message);
+  if (error) throw new NodeRefusal(error.message);
   return result;
 }
