@@ -96,11 +96,7 @@ export async function pay(call: Call, deps: ServeDeps): Promise<void> {
     const lasts = plan.streamed && plan.operation === "run" && plan.quote.nano === ZERO;
     const barred = lasts && caller !== null ? new AbortController() : null;
     if (barred !== null && caller !== null) stop = whileGood({ ...call, caller }, deps, () => barred.abort());
-    const reader = new ReplyReader(framed, { reply, rateLimit }, () => {
-      call.tellRun();
-      // A stream that lasts checks its key again.
-      if (!lasts) request.dropHeaders?.();
-    });
+    const reader = new ReplyReader(framed, { reply, rateLimit }, () => call.tellRun());
     const stopping = stoppable(call, reader, deps);
     // The request id and the transaction id share their random characters, so that one leads to the other.
     const id = transactionIdOf(request.id);

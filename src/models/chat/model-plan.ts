@@ -189,6 +189,7 @@ class ModelCall implements FittedCall {
     (served as ModelCandidate).unsent();
     for (const { candidates } of modelsOf(this.#placed)) for (const candidate of candidates) candidate.dropRequest();
     this.#read = null;
+    this.#call.request.dropHeaders?.();
   }
 
   /** Remembers the route for the rest of the conversation. */

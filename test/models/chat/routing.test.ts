@@ -63,6 +63,17 @@ it("sort by latency and by throughput go by what was measured", async () => {
   expect(response.headers.get("x-tollgate-dropped")).toBeNull();
 });
 
+// No conversation has moved before: then the session is read once the stream has begun, when most of its request is freed.
+it("the first conversation that moves may be a stream of a session that a header names", async () => {
+  const first = (await ask("where now?")).provider;
+  const other = SELLERS.find((id) => id !== first) ?? "";
+  vendor.refuse(`key-of-${first}`, 422);
+  const streamed = { model: MODEL, messages: words("as a stream"), stream: true as const };
+  for await (const _ of await client.chat.completions.create(streamed, { headers: { "x-session-id": "session-0" } }));
+  vendor.forget();
+  expect((await ask("not streamed", {}, { "x-session-id": "session-0" })).provider).toBe(other);
+});
+
 it("a conversation goes on where it was served last, and others do not follow it", async () => {
   const first = (await ask("what is sold here?")).provider;
   const other = SELLERS.find((id) => id !== first) ?? "";
