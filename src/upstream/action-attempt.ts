@@ -266,7 +266,9 @@ class ActionAttempt implements Attempt {
 
 function withNames(answer: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!isRecord(answer)) return answer;
-  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [names[name] ?? name, value]));
+  // A vendor may call a field `constructor`, which every object has.
+  const nameOf = (name: string) => (Object.hasOwn(names, name) ? (names[name] ?? name) : name);
+  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [nameOf(name), value]));
 }
 
 /** Starts an attempt; its first request leaves once the vendor's rate limiter permits it. `msMax` is the time limit of all its requests. */

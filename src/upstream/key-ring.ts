@@ -27,10 +27,10 @@ export function createKeyRing(keys: readonly string[], clock: Clock) {
       }
       return slots.reduce((best, slot) => (slot.untilMs < best.untilMs ? slot : best)).key;
     },
-    /** Excludes a key for a while. Returns true if another is usable. */
+    /** Excludes a key for a while, or longer if it rests longer already. Returns true if another is usable. */
     rest(key: string, ms: number): boolean {
       const nowMs = clock.elapsedMs();
-      for (const slot of slots) if (slot.key === key) slot.untilMs = nowMs + ms;
+      for (const slot of slots) if (slot.key === key) slot.untilMs = Math.max(slot.untilMs, nowMs + ms);
       return slots.some((slot) => slot.untilMs <= nowMs);
     },
     rests: (key: string): boolean => slots.some((slot) => slot.key === key && slot.untilMs > clock.elapsedMs()),

@@ -4,6 +4,8 @@ const LF = 10;
 const CR = 13;
 const COLON = 58;
 const SPACE = 32;
+/** U+FEFF, read as Latin-1. Some servers begin a stream with it. */
+const BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf";
 
 /** Called per event: `bytes[start, end)` is valid only during the call; `name` is its `event:` field. False pauses the scanner. */
 export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => unknown;
@@ -125,6 +127,7 @@ export class SseScanner {
     }
     if (bytes[start] === COLON) return;
     const field = bytes.toString("latin1", start, Math.min(end, start + 300));
+    if (field.startsWith(BYTE_ORDER_MARK)) return this.#readLine(bytes, start + 3, lineEnd, transient);
     if (field.startsWith("event:")) this.#name = field.slice(6).trim();
     else if (field === "data") this.#addData(bytes, end, end, transient);
   }

@@ -53,7 +53,8 @@ function startPlaying(): Map<string, unknown> {
   const projects = new Map<string, unknown>();
   const answer = ({ method, url, body }: VendorRequest): readonly [status: number, body: unknown] => {
     const [, , kind, id, what] = url.split("/");
-    if (method === "POST" && url === "/v1/media/import") return [201, { id: "med_1", status: "importing" }];
+    if (method === "POST" && url === "/v1/media/import")
+      return [201, { id: "med_1", status: "importing", constructor: "Ada" }];
     if (kind === "media") return [200, { id, status: "complete" }];
     if (method === "POST" && url === "/v1/projects") {
       projects.set("prj_1", null);
@@ -102,7 +103,8 @@ describe("a video from a file to its end", () => {
     expect(imported).toMatchObject({
       status: 200,
       json: { charged_cents: 1 },
-      data: { media_id: "med_1", status: "importing" },
+      // Also a field whose name every object knows.
+      data: { media_id: "med_1", status: "importing", constructor: "Ada" },
     });
     const sent = vendor.asked[0]?.body as { url: string };
     expect(sent).toEqual({

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 const ring = () => createKeyRing(["a", "b", "c"], systemClock);
 
@@ -19,13 +20,18 @@ it("are kept by a conversation, in any process, and shared by all of them alike"
 });
 
 it("that rest are passed over, and come back to their conversations", () => {
-  const keys = ring();
+  const clock = manualClock(0);
+  const keys = createKeyRing(["a", "b", "c"], clock);
   const mine = keys.take(() => "mine");
   expect(keys.rest(mine, 60_000)).toBe(true);
   const spare = keys.take(() => "mine");
   expect(spare).not.toBe(mine);
   expect(keys.take(() => "mine")).toBe(spare);
-  keys.rest(mine, 0);
+  // Another call's shorter wait does not end a longer rest.
+  keys.rest(mine, 1_000);
+  clock.advance(30_000);
+  expect(keys.take(() => "mine")).toBe(spare);
+  clock.advance(30_000);
   expect(keys.take(() => "mine")).toBe(mine);
 });
 

@@ -10,6 +10,7 @@ import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.
 import { folderForFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { isRunning } from "../support/is-running.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 
 onlyAProcessShows("a vendor's sidecar");
@@ -74,6 +75,18 @@ describe("a sidecar", () => {
     expect(await failureOf(ask(sidecar, "/garble", JSON.stringify(line)))).toMatchObject({
       kind: "provider_connection_failed",
     });
+  });
+
+  it("that says more after what makes no sense waits longer each time", async () => {
+    const clock = manualClock(0);
+    const sidecar = open({ clock });
+    for (const waitMs of [500, 1_000]) {
+      await failureOf(ask(sidecar, "/garble", JSON.stringify('no JSON\n{"id":1,"status":200}')));
+      clock.advance(waitMs - 1);
+      expect(await failureOf(ask(sidecar))).toMatchObject({ mayHaveRun: false });
+      clock.advance(1);
+    }
+    expect((await ask(sidecar)).status).toBe(200);
   });
 
   it("that reads no more is asked no more: what nobody waits for any more fills no memory", async () => {

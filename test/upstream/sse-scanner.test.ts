@@ -44,6 +44,13 @@ describe("the SSE scanner", () => {
     for (let size = 1; size <= Buffer.byteLength(STREAM); size++) expect(scan(cut(STREAM, size))).toEqual(expected);
   });
 
+  it.each(["data: 1\n\n", "event: a\ndata: 1\r\n\r\n", ": comment\n\n", "\ndata: 1\n\n"])(
+    "skips a byte order mark before %j",
+    (text) => {
+      for (let size = 1; size <= 8; size++) expect(scan(cut(`\uFEFF${text}`, size))).toEqual(reference(text));
+    },
+  );
+
   it("agrees with the reference parser on random streams and random cuts", () => {
     const line = fc.oneof(
       fc.stringMatching(/^[ a-z{}":漢é]{0,12}$/).map((text) => `data: ${text}`),

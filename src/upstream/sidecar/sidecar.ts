@@ -183,12 +183,14 @@ export class Sidecar implements AskedSidecar {
     }
     const { id, status, body } = said;
     const waiting = running.waiting.get(id);
+    // Its request was cancelled, or the process is not trusted any more.
+    if (waiting === undefined) return;
     running.waiting.delete(id);
     this.#deaths = 0;
     this.#rest(running);
     const text = JSON.stringify(body ?? null);
     const headers = { "content-type": "application/json" };
-    waiting?.resolve({ status, headers, json: body, text, bytes: Buffer.from(text) });
+    waiting.resolve({ status, headers, json: body, text, bytes: Buffer.from(text) });
   }
 
   /** Schedules the end of the process while no request is running. */

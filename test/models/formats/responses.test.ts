@@ -100,7 +100,13 @@ describe("a stream", () => {
   });
 
   test("arguments for a call that has ended are a broken stream, never a normal end", () => {
-    expect(() => streamed([begin, call(0), text("a"), args(0, "{}"), finish("stop")])).toThrow("had ended");
+    expect(() => streamed([begin, call(0), text("a"), args(0, '{"a":1}'), finish("stop")])).toThrow("had ended");
+  });
+
+  test("the empty arguments of a call that ended without any are no news", () => {
+    const { output, types } = streamed([begin, call(0), text("a"), args(0, "{}"), finish("stop")]);
+    expect(output).toMatchObject([{ type: "function_call", arguments: "{}" }, { type: "message" }]);
+    expect(types.at(-1)).toBe("completed");
   });
 
   test("a call without arguments ends as an object without fields", () => {

@@ -1,6 +1,7 @@
 // Translates OpenAI chat requests to the converse wire without loss of meaning, and its answers back to OpenAI's chat wire.
 import { describe, expect, it } from "vitest";
 import { converse } from "../../../src/models/formats/converse/vendor.ts";
+import { ConverseTurns } from "../../../src/models/formats/converse/vendor-turns.ts";
 import type { ChatContext } from "../../../src/upstream/format-kit/dialect.ts";
 import { answerOf, asked, chatContext, feed, RecordedStream } from "../../support/dialect-replay.ts";
 
@@ -44,4 +45,14 @@ describe("a thought", () => {
     const [, other] = sent({ messages }, { spec: { ...foreign, reasoningFormat: "another" } }).messages as Loose[];
     expect(other?.content).toEqual([{ text: "Yes." }]);
   });
+});
+
+it("names thousands of documents of one title apart, in linear time", () => {
+  const turns = new ConverseTurns([]);
+  const source = { type: "text", media_type: "text/plain", data: "x" };
+  const content = Array.from({ length: 30_000 }, () => ({ type: "document", title: "Report", source }));
+  const [sent] = turns.messages([{ role: "user", content }], false) as Loose[];
+  const names = sent.content.slice(1).map(({ document }: Loose) => document.name);
+  expect([names[0], names[1], names.at(-1)]).toEqual(["Report", "Report (2)", "Report (30000)"]);
+  expect(new Set(names).size).toBe(30_000);
 });

@@ -79,3 +79,15 @@ it("passes on each thought as its own, also where the vendor gives them no ids",
   const last = JSON.parse(sent.join("").split("data: ").at(-1) ?? "");
   expect(last.response.output).toEqual([...thoughts, message]);
 });
+
+it("makes one event of an event whose name has line breaks", () => {
+  const sent: string[] = [];
+  const held = new HeldStream({ content() {}, done() {}, failed() {} });
+  held.raw = (bytes) => void sent.push(bytes.toString());
+  const reader = responsesPassing.reader(STREAMED, held);
+  const [type, delta] = ["response.x\n\nevent: response.y\rdata: {}\n\n.delta", "Hi"];
+  const event = Buffer.from(JSON.stringify({ type, delta }));
+  reader.event(event, 0, event.length, null);
+  const text = sent.join("");
+  expect(text.split(/\r\n|\r|\n/).map((line) => line.split(":")[0])).toEqual(["event", "data", "", ""]);
+});

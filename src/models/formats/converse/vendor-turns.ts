@@ -18,7 +18,8 @@ function sourceOf(block: Json): { readonly type: string; readonly data: string }
 /** The turns of one conversation; document names are unique in it. `cachePoints`: where this model accepts cache points. */
 export class ConverseTurns {
   readonly #cachePoints: readonly CachePlace[];
-  readonly #names = new Set<string>();
+  /** The names in use, each with the number of its next namesake. */
+  readonly #names = new Map<string, number>();
 
   constructor(cachePoints: readonly CachePlace[]) {
     this.#cachePoints = cachePoints;
@@ -97,8 +98,10 @@ export class ConverseTurns {
     const cleaned = (stringOf(title) ?? "").replace(/[^A-Za-z0-9 ()[\]-]+/g, " ").replace(/\s+/g, " ");
     const own = cleaned.trim().slice(0, DOCUMENT_NAME_CHARACTERS_MAX).trim() || "document";
     let name = own;
-    for (let n = 2; this.#names.has(name); n++) name = `${own} (${n})`;
-    this.#names.add(name);
+    let next = this.#names.get(own) ?? 2;
+    for (; this.#names.has(name); next++) name = `${own} (${next})`;
+    this.#names.set(own, next);
+    if (name !== own) this.#names.set(name, 2);
     return name;
   }
 }

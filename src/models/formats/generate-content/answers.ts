@@ -99,6 +99,14 @@ class OpenCandidate {
     else this.parts.push({ ...part });
   }
 
+  /** Signs a call that is still here, or comes later. */
+  sign(callId: string, signature: string): void {
+    this.signatures.set(callId, signature);
+    for (const call of this.calls.values()) if (call.id === callId) call.signature = signature;
+    for (const part of this.parts)
+      if (isRecord(part.functionCall) && part.functionCall.id === callId) part.thoughtSignature = signature;
+  }
+
   takeCalls(): Json[] {
     const parts = [...this.calls.values()].map(callPart);
     this.calls.clear();
@@ -175,7 +183,7 @@ class GenerateEncoder implements EventEncoder {
 
   #thought(index: number, thought: ReasoningBlock): Buffer {
     if (thought.sealed !== null && thought.callId !== null) {
-      this.#candidate(index).signatures.set(thought.callId, signatureOf(thought.sealed));
+      this.#candidate(index).sign(thought.callId, signatureOf(thought.sealed));
       return NOTHING;
     }
     const part = signaturePart(thought);

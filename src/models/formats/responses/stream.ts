@@ -54,6 +54,8 @@ export class ResponsesEncoder implements EventEncoder {
   /** The start of every delta of the open item. */
   #deltaHead = "";
   #waiting: WaitingCall[] = [];
+  /** Ended calls that had no arguments; some vendors' readers add empty ones at the end of the answer. */
+  readonly #bare = new Set<number>();
   /** Seals of thoughts that arrived while another item was open. */
   #seals: string[] = [];
   #out = "";
@@ -312,12 +314,15 @@ export class ResponsesEncoder implements EventEncoder {
       return;
     }
     const waiting = this.#waiting.find((call) => call.at === at);
+    // It ended as an empty object.
+    if (text === "{}" && this.#bare.has(at)) return;
     if (waiting === undefined) throw new Error("arguments came for a call that had ended");
     waiting.text += text;
   }
 
   #closeCall(open: OpenCall, status: ItemStatus): void {
     const { id, called, callId } = open;
+    if (open.text === "") this.#bare.add(open.at);
     const at = `,"item_id":"${id}","output_index":${this.#position()}`;
     const text =
       status === "completed" ? wholeArguments(called, open.text) : called.custom ? customInput(open.text) : open.text;

@@ -175,7 +175,8 @@ const AFTER = Buffer.from("\n\n");
 function headOf(name: string): Buffer {
   const known = HEADS.get(name);
   if (known !== undefined) return known;
-  const head = Buffer.from(`event: ${name}\ndata: `);
+  // A line break in a name would start a field or an event of its own.
+  const head = Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `);
   if (HEADS.size < HEADS_MAX) HEADS.set(name, head);
   return head;
 }
