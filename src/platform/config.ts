@@ -618,12 +618,12 @@ export const SETTINGS = {
 
 type Settings = typeof SETTINGS;
 
-/** The parsed environment. Names are those of the table; times in ms, money in nano-USD. */
 /** Settings of earlier versions, with what replaces each. */
 export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
   MODELS_UPDATE: "Run `tollgate models update` from a timer.",
 };
 
+/** The parsed environment. Names are those of the table; times in ms, money in nano-USD. */
 export type Config = {
   readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;
 } & {

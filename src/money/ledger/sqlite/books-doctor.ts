@@ -127,8 +127,8 @@ class BooksDoctor {
         if (next <= last) reached += 1;
         walk.take(posting);
         if (posting.keyId !== null) {
-          if ((links.get(posting.keyId) ?? next) !== next)
-            say("I6", `${posting.transactionId} is missing from its key's list`);
+          const link = links.get(posting.keyId);
+          if (link !== undefined && link !== next) say("I6", `${posting.transactionId} is missing from its key's list`);
           links.set(posting.keyId, posting.beforeOfKey);
         }
         next = posting.beforeOfAccount;

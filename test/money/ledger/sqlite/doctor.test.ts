@@ -100,6 +100,7 @@ describe("each broken invariant is named, with the numbers", () => {
     ["I4", "UPDATE spent_day SET spent = 7 WHERE scope = 'of:b:group:7'", /of:b:group:7 .* 7 is spent, .* 10000000/],
     ["I4", "INSERT INTO spent_day (scope, day, spent) VALUES ('of:b:tag:x', 5, 5)", /of:b:tag:x 5 says 5/],
     ["I15", "UPDATE spent_day SET spent = 19999999 WHERE scope = 'of:b:unpaid'", /says 19999999, .* alone .* 20000000/],
+    ["I6", "UPDATE posting SET key_id = 'a.key' WHERE transaction_id = 'two'", /one is missing from its key's list/],
     [
       "I6",
       "INSERT INTO tombstone (hold_id, account_id, state, reason, ended_at) VALUES ('live', 'a', 'voided', '', 1)",
