@@ -28,12 +28,13 @@ const RATES = ["input", "output", "cache_read", "cache_write"] as const;
 const OVER = /^context_over_(\d+)k$/;
 
 function stepsOf(one: z.infer<typeof cost>) {
-  return Object.entries(one).flatMap(([key, value]) => {
+  const steps = Object.entries(one).flatMap(([key, value]) => {
     const thousands = OVER.exec(key)?.[1];
     const rates = cost.safeParse(value).data;
     if (thousands === undefined || rates === undefined) return [];
     return [{ promptTokens: Number(thousands) * 1_000, ...ratesOf(ratesIn(rates, RATES)) }];
   });
+  return steps.sort((a, b) => a.promptTokens - b.promptTokens);
 }
 
 function factsOf(one: z.infer<typeof model>): ListedFacts {

@@ -1,5 +1,6 @@
 // The common form of all model lists, whatever their format.
 
+import { day } from "../said.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
 import type { UnitPriceSpec } from "../unit-price.ts";
 
@@ -74,12 +75,15 @@ export function countOf(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-const DAY = /^\d{4}-\d{2}-\d{2}/;
+/** The year 3000, in seconds since 1970. Larger numbers are not in seconds. */
+const SECONDS_MAX = 32_503_680_000;
 
-/** `YYYY-MM-DD` of a date or time; null if the value is neither. */
+/** `YYYY-MM-DD` of a date or time; null if the value is neither, or the day does not exist. */
 export function dayOf(value: unknown): string | null {
-  if (typeof value === "number" && value > 0) return new Date(value * 1000).toISOString().slice(0, 10);
-  return typeof value === "string" && DAY.test(value) && !Number.isNaN(Date.parse(value)) ? value.slice(0, 10) : null;
+  const isTime = typeof value === "number" && value > 0 && value < SECONDS_MAX;
+  const text = isTime ? new Date(value * 1000).toISOString() : value;
+  if (typeof text !== "string" || Number.isNaN(Date.parse(text))) return null;
+  return day.safeParse(text.slice(0, 10)).data ?? null;
 }
 
 /** A vendor's name for comparison, in lower case and without punctuation: `fireworks_ai` is `fireworksai`. */

@@ -5,8 +5,9 @@ import { isDearer } from "../price.ts";
 import { pricedOn, salePriceOf } from "../sold.ts";
 import type { AdapterSpec } from "../spec.ts";
 import { type Change, compareWith, type Moment, type Seen, type SoldKind, type VendorFacts } from "./changes.ts";
+import { BadList } from "./list.ts";
 import { readList } from "./read-list.ts";
-import { type AnyUpdate, type ModelsUpdate, type VendorUpdate, withPrices, withTold } from "./update.ts";
+import { type AnyUpdate, type ModelsUpdate, updateOf, type VendorUpdate, withPrices, withTold } from "./update.ts";
 
 export interface ProposalOrder {
   readonly bytes: Uint8Array;
@@ -96,6 +97,15 @@ function heldAtLoss(
   });
 }
 
+/** Throws BadList if the update could not be read again, after which no gateway would start. */
+function checkReadable(update: ModelsUpdate): void {
+  try {
+    atOnce(updateOf(JSON.stringify(update)));
+  } catch (error) {
+    throw new BadList(`its update would not be valid: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** Reads a list and determines what would change. Throws BadList if the list is not credible: then nothing changes. */
 export function proposalOf(order: ProposalOrder) {
   const { bytes, source, vendor, vendors, before, takenAt, yes } = order;
@@ -118,6 +128,7 @@ export function proposalOf(order: ProposalOrder) {
     source: of.source,
     vendors: withChanges(before?.vendors ?? {}, taken, same, day),
   };
+  checkReadable(update);
   return {
     format: list.format,
     changes,

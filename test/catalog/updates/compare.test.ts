@@ -161,6 +161,31 @@ describe("a list", () => {
     ]);
   });
 
+  it.each(["2027-02-30", "2026-11-31", 1_796_083_200_000, 1e14])("leaves out the end %s, which is no day", (end) => {
+    expect(told({ "big-1.5": flat(2, 10, { deprecation_date: end }) })).toEqual([]);
+    const row = { id: "big-1.5", pricing: { prompt: token(2), completion: token(10) }, expiration_date: end };
+    expect(told({ data: [row] }, { vendor: "lab" })).toEqual([]);
+  });
+
+  it("makes an update that can be read again, in whatever order it states the prices of long prompts", () => {
+    const over = { input: 4, output: 20, cache_read: 0.4 };
+    const cost = { input: 2, output: 10, context_over_400k: over, context_over_200k: { ...over, input: 3 } };
+    const { update } = proposed({ lab: { models: { "big-1.5": { cost } } } });
+    expect(update.vendors.lab?.chat?.["big-1.5"]?.prices).toMatchObject([
+      { steps: [{ promptTokens: 200_000 }, { promptTokens: 400_000 }] },
+    ]);
+    expect(atOnce(updateOf(JSON.stringify(update)))).toEqual(update);
+  });
+
+  it("is not taken where its update could not be read again", () => {
+    const base = { prices: { input_mtok: 2, output_mtok: 10, cache_read_mtok: 0.2 } };
+    const atNight = { constraint: { start_time: "night" }, prices: { input_mtok: 1, output_mtok: 5 } };
+    const model = { id: "big-1.5", match: { equals: "big-1.5" }, prices: [base, atNight] };
+    expect(() => proposed([{ id: "lab", models: [model] }])).toThrow(
+      /vendors\.lab\.chat\.big-1\.5\.prices\.0\.hours\.0\.from is not a time of day as HH:MM/,
+    );
+  });
+
   it("does not make a price one that those who serve it lose by", () => {
     const reseller = vendorOf("far", { "lab/big-1.5": priced("2", "10", { cacheRead: "0.2" }) });
     const list = { "lab/big-1.5": flat(1, 5, { cache_read_input_token_cost: token(0.1) }) };
