@@ -168,6 +168,28 @@ describe("a stream in OpenAI's wire", () => {
     expect(play([chunk({ content: "a" }), "[DONE]"]).failure()).toBe("provider_cut");
   });
 
+  it.each<[string, ...(readonly [text: string | null, finish: string | null])[]]>([
+    ["a bare one, then another", ["a", null], [null, "stop"], [null, "length"]],
+    ["a bare one, then content", ["a", null], [null, "stop"], ["b", null], [null, "length"]],
+    ["a bare one, then one with content", ["a", null], [null, "stop"], ["b", "length"]],
+    ["one with content, then a bare one", ["a", null], ["b", "stop"], [null, "length"]],
+    ["one with content, then content", ["a", null], ["b", "stop"], ["c", null], [null, "length"]],
+    ["one with content, a bare one, then content", ["a", "stop"], [null, "tool_calls"], ["b", null], [null, "length"]],
+    ["one in every chunk", ["a", "stop"], ["b", "stop"], ["c", "length"]],
+    ["one in every chunk, then a bare one", ["a", "stop"], ["b", "stop"], [null, "length"]],
+    ["one with content that content follows to the end", ["a", "length"], ["b", null]],
+  ])("sends one finish reason, the last, after all content: %s", (_, ...said) => {
+    const events = said.map(([content, finish]) => chunk(content === null ? {} : { content }, {}, finish));
+    const { sent, tail, failure } = play([...events, "[DONE]"]);
+    const lines = `${sent.join("")}${tail()}`.split("\n\n").filter(Boolean);
+    const choices = lines.map((line) => JSON.parse(line.slice(6)).choices[0]);
+    expect(failure()).toBe(null);
+    expect(choices.map(({ delta }) => delta.content ?? "").join("")).toBe(said.map(([text]) => text ?? "").join(""));
+    const reasons = choices.map((choice) => choice.finish_reason);
+    expect(reasons.filter((reason) => reason !== null)).toEqual(["length"]);
+    expect(reasons.at(-1)).toBe("length");
+  });
+
   it("lets one choice go on after another has finished", () => {
     const second = (delta: unknown, finish: string | null = null) =>
       JSON.stringify({ id: "u", choices: [{ index: 1, delta, finish_reason: finish }] });

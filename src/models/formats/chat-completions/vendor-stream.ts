@@ -79,13 +79,22 @@ function eventOf(chunk: Json): Buffer {
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 }
 
+function changed(chunk: Json, change: Json): Buffer {
+  const choices = listOf(chunk.choices).map((choice) => (isRecord(choice) ? { ...choice, ...change } : choice));
+  return eventOf({ ...chunk, choices });
+}
+
+function withoutFinish(chunk: Json): Buffer {
+  return changed(chunk, { finish_reason: null });
+}
+
 class ChatCompletionsReader implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: BytesOut;
   readonly #memory: Memory;
   #template: EventTemplate | null = null;
-  /** Chunks with both content and a finish reason, by choice: held back, because more content may follow. */
-  #held: Map<number, Json> | null = null;
+  /** Chunks with both content and a finish reason, by choice: held back, because more may follow. `end`: a later finish, which counts instead. */
+  #held: Map<number, { readonly chunk: Json; end: Buffer | null }> | null = null;
   #bore = false;
 
   constructor(context: ChatContext, out: BytesOut) {
@@ -191,12 +200,13 @@ class ChatCompletionsReader implements StreamReader {
       this.#template = null;
       if (bearing && sent !== null) {
         this.#held ??= new Map();
-        this.#held.set(index, sent);
+        this.#held.set(index, { chunk: sent, end: null });
       }
-      // A finish reason without content has its own key, `~index`, beside a held chunk with content.
-      this.#out.finish(bearing ? index : ~index, event.length, () => {
-        if (bearing) this.#held?.delete(index);
-        return event;
+      const held = bearing ? undefined : this.#held?.get(index);
+      if (held !== undefined) held.end = event;
+      this.#out.finish(index, event.length, () => {
+        this.#held?.delete(index);
+        return held === undefined ? event : Buffer.concat([withoutFinish(held.chunk), event]);
       });
     }
   }
@@ -205,15 +215,11 @@ class ChatCompletionsReader implements StreamReader {
   #goOn(index: number): void {
     const held = this.#held?.get(index);
     if (held === undefined) return;
-    const part = (change: Json) => {
-      const choices = listOf(held.choices).map((choice) => (isRecord(choice) ? { ...choice, ...change } : choice));
-      return eventOf({ ...held, choices });
-    };
-    const end = part({ delta: {} });
+    const end = held.end ?? changed(held.chunk, { delta: {} });
     this.#out.choice(index, false);
     this.#out.finish(index, end.length, () => end);
     this.#held?.delete(index);
-    this.#out.raw(part({ finish_reason: null }), "content");
+    this.#out.raw(withoutFinish(held.chunk), "content");
   }
 }
 
