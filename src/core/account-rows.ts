@@ -99,7 +99,7 @@ export interface KeyPage {
 export interface AccountPage {
   readonly limit: number;
   readonly after: string | null;
-  /** Only accounts with this text in their name or id, and the owner of the key with this id (where the store indexes keys by id). */
+  /** Only accounts with this text in their name or id, and the owner of the key with this id. */
   readonly text?: string;
 }
 

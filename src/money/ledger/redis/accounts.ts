@@ -7,24 +7,33 @@ import { accountsWith } from "./account-index.ts";
 import { creditDetail } from "./calls.ts";
 import { newKeyArguments, pointTo } from "./keys.ts";
 import type { LedgerPlace } from "./place.ts";
-import { ABOUT, accountKey, readAccount, secretKey } from "./rows.ts";
+import { ABOUT, accountBase, accountKey, readAccount, secretKey } from "./rows.ts";
 
 type Accounts = Pick<SharedLedger, "openAccount" | "account" | "accounts" | "patchAccount">;
 
 /** Accounts that a search by name reads at once. */
 const READ_AT_ONCE = 1_000;
 
-const isNamed = (text: string | undefined) => (row: AccountRow) =>
-  text === undefined || row.accountId.includes(text) || row.name.toLowerCase().includes(text.toLowerCase());
+function isNamed({ accountId, name }: AccountRow, text: string): boolean {
+  return accountId.includes(text) || name.toLowerCase().includes(text.toLowerCase());
+}
 
 export function redisAccounts({ link, run, index, copies }: LedgerPlace, leaseMs: number): Accounts {
   const account = (accountId: string) => readAccount(link, accountId);
 
+  /** The account, if its name or id has the text, or a key of it has this id. */
+  async function found(accountId: string, text: string): Promise<AccountRow | null> {
+    const row = await account(accountId);
+    if (row === null || isNamed(row, text)) return row;
+    return (await link.call("HEXISTS", `${accountBase(accountId)}:k`, `${text}:created`)) === 1 ? row : null;
+  }
+
   /** Skips accounts that were registered and never opened. */
   async function pageOf({ limit, after, text }: AccountPage): Promise<AccountRow[]> {
     const rows: AccountRow[] = [];
+    const read = text === undefined ? account : (accountId: string) => found(accountId, text);
     for await (const ids of chunksOf(index.all(after), text === undefined ? limit : READ_AT_ONCE)) {
-      rows.push(...(await Promise.all(ids.map(account))).filter((row) => row !== null).filter(isNamed(text)));
+      rows.push(...(await Promise.all(ids.map(read))).filter((row) => row !== null));
       if (rows.length >= limit) break;
     }
     return rows.slice(0, limit);

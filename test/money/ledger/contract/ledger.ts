@@ -320,7 +320,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       });
     });
 
-    test("accounts are found by a part of their name or id, a page at a time", async () => {
+    test("accounts are found by a part of their name or id, or by a key's id, a page at a time", async () => {
       const to = await Promise.all([account(1), account(1), account(1)]);
       const ids = to.map(({ accountId }) => accountId).sort();
       for (const id of ids) await store.ledger.patchAccount(id, { name: `Ada's Orchard` });
@@ -330,6 +330,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       expect(await found("orchard no more")).toEqual([]);
       expect(await found("%")).toEqual([]);
       for (const id of ids) expect(await found(id)).toEqual([id]);
+      expect(await found(`${ids[1]}.key`)).toEqual([ids[1]]);
       const first = await found("ORCHARD", 2);
       expect([...first, ...(await found("ORCHARD", 2, first.at(-1)))].sort()).toEqual(ids);
     });
