@@ -1,6 +1,7 @@
 // A run's calls over time, one lane for each run, merged until they fit into a picture.
 import type { RunCall } from "./bill-calls.ts";
 
+/** Of all runs together. Also the most lanes: each lane needs a span, so the runs that come later have none. */
 const SPANS_MAX = 400;
 /** Calls closer than this are one span, until there are too many. */
 const GAP_MS = 50;
@@ -31,6 +32,7 @@ export class Timeline {
   /** Calls come in the order of their ends. */
   #put(span: Span): void {
     const last = this.#last.get(span.run_id);
+    if (last === undefined && this.#last.size >= SPANS_MAX) return;
     if (last === undefined || span.from_ms > last.to_ms + this.#gapMs) {
       this.#spans.push(span);
       this.#last.set(span.run_id, span);

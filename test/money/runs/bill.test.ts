@@ -201,6 +201,14 @@ describe("the timeline of a bill", () => {
     expect(timeline.spans().length).toBeLessThanOrEqual(400);
     expect(timeline.spans().reduce((sum, { calls: count }) => sum + count, 0)).toBe(50_000);
   });
+
+  it("has the first 400 runs of a tree with more", () => {
+    const timeline = new Timeline();
+    for (let at = 0; at < 3_000; at++) add(timeline, at * 1_000, at * 1_000 + 10, `run ${at % 1_000}`);
+    const lanes = timeline.spans().map(({ run_id: id }) => id);
+    expect(lanes).toEqual(Array.from({ length: 400 }, (_, at) => `run ${at}`));
+    expect(timeline.spans().every(({ calls: count }) => count === 3)).toBe(true);
+  });
 });
 
 it("a tree of runs has the ids of all its runs", () => {
