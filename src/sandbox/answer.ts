@@ -46,6 +46,9 @@ export interface Answer {
 }
 
 const WORDS = 60;
+/** Of all choices together, because a whole answer is one text. */
+const TEXT_CHARS_MAX = 64 * 1024 * 1024;
+const WORD_CHARS = 8;
 const FRAGMENT_CHARS = 8;
 const HUGE_BYTES = 2 * 1024 * 1024;
 const ANY_OBJECT: Schema = { type: "object", properties: { answer: { type: "string" } } };
@@ -68,7 +71,8 @@ function chosenTools(ask: Ask, said: Directives): Ask["tools"] {
 function plainText(ask: Ask, said: Directives, random: Random): readonly string[] {
   if (said.say !== null) return piecesOf(said.say);
   if (ask.schema) return fragmentsOf(instanceOf(Object.keys(ask.schema).length > 0 ? ask.schema : ANY_OBJECT, random));
-  const count = said.words ?? WORDS;
+  const room = Math.floor(TEXT_CHARS_MAX / (ask.choices * Math.max(WORD_CHARS, said.width)));
+  const count = Math.min(said.words ?? WORDS, room);
   return sentenceFrom(
     random,
     Math.min(count, ask.outputTokensMax === null ? count : ask.outputTokensMax + 1),

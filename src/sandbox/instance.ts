@@ -4,6 +4,16 @@ import type { Schema } from "./ask.ts";
 import { phraseFrom, type Random, wordFrom } from "./vocabulary.ts";
 
 const DEPTH_MAX = 6;
+/** Callers write the schemas, and the sandbox may run in the gateway's own process. */
+const VALUES_MAX = 10_000;
+const VALUE_CHARS = 8;
+
+/** One value in the making. `left`: how many more values it may contain; a long text counts as several. */
+interface Making {
+  readonly root: Schema;
+  readonly random: Random;
+  left: number;
+}
 
 const FORMATS: Readonly<Record<string, string>> = {
   "date-time": "2026-01-02T03:04:05Z",
@@ -40,10 +50,12 @@ function typeOf(schema: Schema): string {
   return isRecord(schema.items) ? "array" : "string";
 }
 
-function stringOf(schema: Schema, random: Random): string {
+function stringOf(schema: Schema, making: Making): string {
   const format = FORMATS[String(schema.format)];
   if (format !== undefined) return format;
-  const text = phraseFrom(random).padEnd(numberAt(schema, "minLength") ?? 0, "-");
+  const least = Math.min(numberAt(schema, "minLength") ?? 0, Math.max(0, making.left) * VALUE_CHARS);
+  making.left -= least / VALUE_CHARS;
+  const text = phraseFrom(making.random).padEnd(least, "-");
   return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
 }
 
@@ -86,35 +98,37 @@ function numberOf(schema: Schema, random: Random, whole: boolean): number {
   return Math.min(to, Math.max(from, Number(value.toFixed(2))));
 }
 
-function objectOf(schema: Schema, root: Schema, random: Random, depth: number): Record<string, unknown> {
+function objectOf(schema: Schema, making: Making, depth: number): Record<string, unknown> {
   const properties = isRecord(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
   const names = Object.keys(properties).filter((name) => depth < DEPTH_MAX || required.includes(name));
-  return Object.fromEntries(names.map((name) => [name, instanceAt(properties[name], root, random, depth + 1)]));
+  return Object.fromEntries(names.map((name) => [name, instanceAt(properties[name], making, depth + 1)]));
 }
 
-function arrayOf(schema: Schema, root: Schema, random: Random, depth: number): unknown[] {
+function arrayOf(schema: Schema, making: Making, depth: number): unknown[] {
   const usual = depth < DEPTH_MAX ? 2 : 0;
   const least = Math.max(usual, numberAt(schema, "minItems") ?? 0);
-  const count = Math.min(least, numberAt(schema, "maxItems") ?? least);
-  return Array.from({ length: count }, () => instanceAt(schema.items, root, random, depth + 1));
+  const count = Math.min(least, numberAt(schema, "maxItems") ?? least, Math.max(0, making.left));
+  return Array.from({ length: count }, () => instanceAt(schema.items, making, depth + 1));
 }
 
-function instanceAt(value: unknown, root: Schema, random: Random, depth: number): unknown {
+function instanceAt(value: unknown, making: Making, depth: number): unknown {
+  const { root, random } = making;
+  if (making.left-- <= 0) return null;
   if (!isRecord(value)) return wordFrom(random);
   const schema = resolve(value, root);
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(schema.enum)) return schema.enum[Math.floor(random() * schema.enum.length)];
   if (depth > 2 * DEPTH_MAX) return null;
   const options = [schema.anyOf, schema.oneOf].find(Array.isArray);
-  if (options) return instanceAt(options[depth < DEPTH_MAX ? 0 : options.length - 1], root, random, depth + 1);
+  if (options) return instanceAt(options[depth < DEPTH_MAX ? 0 : options.length - 1], making, depth + 1);
   if (Array.isArray(schema.allOf))
-    return instanceAt(Object.assign({}, ...schema.allOf.filter(isRecord)), root, random, depth + 1);
+    return instanceAt(Object.assign({}, ...schema.allOf.filter(isRecord)), making, depth + 1);
   switch (typeOf(schema)) {
     case "object":
-      return objectOf(schema, root, random, depth);
+      return objectOf(schema, making, depth);
     case "array":
-      return arrayOf(schema, root, random, depth);
+      return arrayOf(schema, making, depth);
     case "integer":
       return numberOf(schema, random, true);
     case "number":
@@ -124,14 +138,15 @@ function instanceAt(value: unknown, root: Schema, random: Random, depth: number)
     case "null":
       return null;
     default:
-      return stringOf(schema, random);
+      return stringOf(schema, making);
   }
 }
 
 /**
  * A value that `schema` accepts: fills every property, puts two items in a list, and follows references and alternatives. Ignores
- * patterns. A recursive schema ends at optional properties, empty lists or the last alternative.
+ * patterns. A recursive schema ends at optional properties, empty lists or the last alternative. After
+ * `VALUES_MAX` values, the rest is null.
  */
 export function instanceOf(schema: Schema, random: Random): unknown {
-  return instanceAt(schema, schema, random, 0);
+  return instanceAt(schema, { root: schema, random, left: VALUES_MAX }, 0);
 }

@@ -28,3 +28,15 @@ describe("numbers are within every bound at once", () => {
     expect(instanceOf({ type: "integer", minimum: 0, maximum: 1, exclusiveMaximum: true }, () => 0.999)).toBe(0);
   });
 });
+
+const Deep: Record<string, unknown> = { type: "object", properties: {} };
+for (let at = 0; at < 30; at++) (Deep.properties as Record<string, unknown>)[`p${at}`] = { $ref: "#" };
+
+it.each([
+  ["a list of a hundred million", { type: "array", items: {}, minItems: 1e8 }],
+  ["lists in lists", { type: "array", minItems: 2_000, items: { type: "array", minItems: 2_000, items: {} } }],
+  ["a text of half a gigabyte", { type: "string", minLength: 5e8 }],
+  ["an object of itself, thirty times", Deep],
+])("%s costs no more than a small value", (_, schema) => {
+  expect(JSON.stringify(instanceOf(schema, () => 0.5)).length).toBeLessThan(2_000_000);
+});

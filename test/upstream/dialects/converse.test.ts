@@ -56,3 +56,15 @@ it("names thousands of documents of one title apart, in linear time", () => {
   expect([names[0], names[1], names.at(-1)]).toEqual(["Report", "Report (2)", "Report (30000)"]);
   expect(new Set(names).size).toBe(30_000);
 });
+
+it("does not take calls without the tools they name: the vendor refuses them", () => {
+  const call = { id: "c1", type: "function", function: { name: "now", arguments: "{}" } };
+  const messages = [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content: "noon" },
+  ];
+  const tools = [{ type: "function", function: { name: "now", parameters: { type: "object", properties: {} } } }];
+  expect(converse.unsupported(asked({ messages }), chatContext())).toMatch(/^calls without tools/);
+  expect(converse.unsupported(asked({ messages, tools }), chatContext())).toBeNull();
+});

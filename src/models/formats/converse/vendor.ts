@@ -101,6 +101,7 @@ function converseUnsupported(request: NeutralRequest, context: ChatContext): str
     return "a response_format with free keys (additionalProperties) cannot be guaranteed by its wire";
   const { turns, reason } = conversationOf(asked.turns, formatOf(context, "converse"));
   if (asked.toolChoice?.mode === "none" && hasCalls(turns)) return "tool_choice: none has no place in its wire";
+  if (asked.tools.length === 0 && hasCalls(turns)) return "calls without tools have no place in its wire";
   if (isLinked(turns)) return "links to images and files have no place in its wire";
   return reason;
 }

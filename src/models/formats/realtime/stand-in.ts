@@ -7,6 +7,10 @@ import { clientEvent, DEFAULT_SESSION, merged } from "./strict-request.ts";
 /** One word is spoken for this long. */
 const WORD_MS = 100;
 const SILENCE_MS = 200;
+const WORD_SOUND = tone(WORD_MS);
+/** An answer never takes longer, because it may run in the gateway's own process. */
+const ANSWER_WORDS_MAX = 1_000;
+const ANSWER_CHARS_MAX = 20_000;
 
 /** What a text asks the stand-in to do. */
 interface Script {
@@ -38,6 +42,13 @@ function scriptIn(text: string): Script {
     waitMs: Number(told.get("wait") ?? 0),
     fault: told.get("fault") ?? "",
   };
+}
+
+function wordsOf(said: string): readonly string[] {
+  return said
+    .slice(0, ANSWER_CHARS_MAX)
+    .split(/(?<= )/)
+    .slice(0, ANSWER_WORDS_MAX);
 }
 
 interface Running {
@@ -200,7 +211,7 @@ class Vendor {
       asked,
       isDefault,
       script,
-      pieces: script.call === null ? script.say.split(/(?<= )/) : [script.call.args],
+      pieces: script.call === null ? wordsOf(script.say) : [script.call.args],
       input: this.#conversation.read(JSON.stringify([this.#session.instructions, this.#session.tools]).length),
       said: [],
       timer: null,
@@ -250,7 +261,7 @@ class Vendor {
     }
     if (!this.#isSound(running)) return this.#say("response.output_text.delta", { ...at, content_index: 0, delta });
     this.#say("response.output_audio_transcript.delta", { ...at, content_index: 0, delta });
-    this.#say("response.output_audio.delta", { ...at, content_index: 0, delta: tone(WORD_MS) });
+    this.#say("response.output_audio.delta", { ...at, content_index: 0, delta: WORD_SOUND });
   }
 
   #usage(running: Running): Json {
@@ -323,6 +334,14 @@ export const realtime: SocketStandIn = {
   path: /\/realtime$/,
   open(socket, model) {
     const vendor = new Vendor(socket, model);
-    return { message: (text) => vendor.hear(text), closed: () => vendor.end() };
+    const message = (text: string) => {
+      try {
+        vendor.hear(text);
+      } catch {
+        // An event that nests too deep to be written must not end the process.
+        socket.cut();
+      }
+    };
+    return { message, closed: () => vendor.end() };
   },
 };
