@@ -25,7 +25,7 @@ export async function searchPostings(query: PostingSearch, books: AskReports): P
     : accountId === null
       ? ["created_at", "account_id", "number"]
       : ["number"];
-  const after = query.cursor === null ? [] : cursorIn(query.cursor, order.length);
+  const after = query.cursor === null ? [] : cursorIn(query.cursor, order);
   if (after === null) return { rows: [], next: null };
   const write = new StatementWriter(books.dialect);
   const source = await sourceOf(query, write, books, books.linked && after.length > 0 ? Number(after[1]) : null);

@@ -53,12 +53,19 @@ export function cursorOf(values: readonly Value[]): string {
   return Buffer.from(JSON.stringify(values)).toString("base64url");
 }
 
-/** Null for a foreign cursor, or one of another list. */
-export function cursorIn(cursor: string, length: number): readonly Value[] | null {
+/** Of the columns that order lists, these are numbers, and the others texts. */
+const NUMBERS: readonly string[] = ["day", "created_at", "seq", "number"];
+
+function isOf(column: string, value: unknown): boolean {
+  return NUMBERS.includes(column) ? Number.isSafeInteger(value) : typeof value === "string";
+}
+
+/** `columns`: those of the list's order. Null for a foreign cursor, or one of another list. */
+export function cursorIn(cursor: string, columns: readonly string[]): readonly Value[] | null {
   try {
     const values: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
-    const good = Array.isArray(values) && values.length === length;
-    return good && values.every((one) => typeof one === "string" || Number.isSafeInteger(one)) ? values : null;
+    const good = Array.isArray(values) && values.length === columns.length;
+    return good && columns.every((name, at) => isOf(name, values[at])) ? values : null;
   } catch {
     return null;
   }

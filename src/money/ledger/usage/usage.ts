@@ -204,14 +204,14 @@ export async function readUsage(
   if (fine !== null && !oneDay) return { tooWide: fine };
   const reads = fine !== null || (query.tag !== null && oneDay);
   const days = await daysOf(reads ? { ...query, fromMs: null, toMs: null } : query, books);
-  const after = query.cursor === null ? [] : cursorIn(query.cursor, query.by.length);
+  const columns = query.by.map((field) => COLUMN[field]);
+  const after = query.cursor === null ? [] : cursorIn(query.cursor, columns);
   if (days === null || after === null) return NOTHING;
   const asking = askingOf(query, books, sandboxAccounts);
   const { write } = asking;
   const source = reads ? await sourceOf(query, write, books, null) : null;
   if (reads && source === null) return NOTHING;
   const rows = source === null ? rowsOfSums(asking, days) : rowsOfPostings(asking, source);
-  const columns = query.by.map((field) => COLUMN[field]);
   // As text: the sum over all accounts may exceed exact numbers.
   const sums = SUMS.map((sum) => `CAST(SUM(${sum}) AS text) AS ${sum}`);
   const place = columns.length === 0 ? "z" : columns.join(", ");

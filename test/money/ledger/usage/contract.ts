@@ -195,6 +195,22 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       expect(await books.reports.search(find({ tag: "a=b" }))).toEqual({ tooWide: "tag" });
     });
 
+    test.each([
+      [["day"], ["model"]],
+      [["model"], ["day"]],
+      [
+        ["day", "key"],
+        ["key", "day"],
+      ],
+    ] as const)("the cursor of a list by %j finds nothing in one by %j", async (by, other) => {
+      const page = await books.reports.usage(query({ by, limit: 1 }));
+      const { next: cursor = null } = "next" in page ? page : {};
+      expect(cursor).not.toBeNull();
+      expect(await books.reports.usage(query({ by: other, cursor }))).toMatchObject({ rows: [], next: null });
+      const texts = Buffer.from(JSON.stringify(["a", "b"])).toString("base64url");
+      expect(await books.reports.search(find({ cursor: texts }))).toEqual({ rows: [], next: null });
+    });
+
     test("the doctor compares sums with postings, and names what differs", async () => {
       expect(await books.faults()).toEqual([]);
       const { prefix } = books;
