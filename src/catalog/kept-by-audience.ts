@@ -1,18 +1,12 @@
 // Caches answers made from the whole catalog for the day: they are free, and take milliseconds to make.
+import { getOrLoad } from "../core/maps.ts";
 import { inSlices, jsonOf, type Steps } from "../core/slices.ts";
 import type { Audience, Catalog } from "./catalog.ts";
 
 /** Caches what is made of an object: in slices on first use; after a failure, the next use tries again. */
 function keptFor<Key extends object, T>() {
   const kept = new WeakMap<Key, Promise<T>>();
-  return (key: Key, make: () => Steps<T>): Promise<T> => {
-    const known = kept.get(key);
-    if (known !== undefined) return known;
-    const value = inSlices(make());
-    kept.set(key, value);
-    value.catch(() => kept.delete(key));
-    return value;
-  };
+  return (key: Key, make: () => Steps<T>): Promise<T> => getOrLoad(kept, key, () => inSlices(make()));
 }
 
 /** Caches per catalog, day and audience: by the list of models, which is one object for all three. */

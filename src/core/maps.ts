@@ -14,6 +14,21 @@ export function getOrMake<Key, Value>(map: Mapping<Key, Value>, key: Key, make: 
   return made;
 }
 
+/** The same for what is loaded: a load that fails is forgotten, and the next use tries again. */
+export function getOrLoad<Key, Value>(
+  map: Mapping<Key, Promise<Value>> & { delete(key: Key): boolean },
+  key: Key,
+  load: (key: Key) => Promise<Value>,
+): Promise<Value> {
+  return getOrMake(map, key, () => {
+    const loading = load(key);
+    loading.catch(() => {
+      if (map.get(key) === loading) map.delete(key);
+    });
+    return loading;
+  });
+}
+
 /** Drops the oldest entry of a full map or set. */
 export function makeRoom<Key>(
   kept: { readonly size: number; keys(): Iterator<Key>; delete(key: Key): boolean },

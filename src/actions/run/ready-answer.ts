@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Answer, GatewayRequest } from "../../core/endpoint.ts";
+import { getOrLoad } from "../../core/maps.ts";
 
 const NOTHING = new Uint8Array(0);
 /** Below this size, compression saves no packets. Fonts are compressed already. */
@@ -52,12 +53,7 @@ export function readyAnswer(content: string | Buffer, contentType: string, more:
     return { ...atRest(bytes, `"${hash}-${coding}"`, contentType, headers), compressed: null };
   }
 
-  function compressed(coding: string): Promise<ReadyAnswer> {
-    const known = made.get(coding) ?? make(coding);
-    made.set(coding, known);
-    return known;
-  }
-
+  const compressed = (coding: string) => getOrLoad(made, coding, make);
   return { ...atRest(body, `"${hash}"`, contentType, varying), compressed };
 }
 

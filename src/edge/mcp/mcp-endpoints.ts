@@ -6,6 +6,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { EVENT_STREAM_HEADERS } from "../../core/event-stream.ts";
 import { isRecord } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
+import { getOrLoad } from "../../core/maps.ts";
 import { ownSlice } from "../../core/slices.ts";
 import type { Cancels } from "./cancels.ts";
 import { BOUNDS } from "./inner-http.ts";
@@ -102,9 +103,32 @@ function clientOf({ request, caller }: StreamCall): string {
   return JSON.stringify([caller?.payer.id ?? "", request.headers.get(SESSION) ?? request.address]);
 }
 
+/** The request as the protocol's library takes it, with its caller. */
+function innerRequest({ request, caller }: StreamCall, signal: AbortSignal) {
+  const headers = new Headers({ accept: "application/json, text/event-stream" });
+  for (const name of HEADERS) {
+    const value = request.headers.get(name);
+    if (value !== undefined) headers.set(name, value);
+  }
+  const inner: McpCaller = {
+    authorization: request.headers.get("authorization"),
+    sandbox: request.headers.get("x-tollgate-sandbox") === "1",
+    bounds: new Map([...request.headers].filter(([name]) => BOUNDS.includes(name))),
+    address: request.address,
+    signal,
+    payer: caller?.payer.id ?? null,
+    query: request.query,
+  };
+  const url = `http://gateway${PATH}`;
+  // The caller, in the form in which the protocol's library passes authentication.
+  const { authorization: token = "", payer } = inner;
+  const authInfo = { token, clientId: payer ?? "", scopes: [], extra: { caller: inner } };
+  return { request: new Request(url, { method: "POST", headers, signal }), authInfo };
+}
+
 /** POST serves both revisions; GET and DELETE are answered as unsupported. */
 export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
-  let handler: Promise<McpHttpHandler> | null = null;
+  const handlers = new Map<typeof PATH, Promise<McpHttpHandler>>();
   // Loaded for the first request: most gateways start without one. Loading takes long, so it yields to calls between its parts.
   async function load(): Promise<McpHttpHandler> {
     const library = await import("@modelcontextprotocol/server");
@@ -117,36 +141,23 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
 
   async function stream(call: StreamCall): Promise<Answer | StreamAnswer> {
     checkCaller(call, options);
-    const { request, caller } = call;
+    const { request } = call;
     const read = readPins(request.query);
     if ("wrong" in read) throw new GatewayError("bad_request", { param: "tools", detail: `tools: ${read.wrong}` });
     const sent = messageIn(request.body);
-    handler ??= load();
-    const { fetch } = await handler;
+    const { fetch } = await getOrLoad(handlers, PATH, load);
     const message = isRecord(sent) ? sent : {};
     const client = clientOf(call);
     options.cancels.take(client, message);
     const { signal, end } = options.cancels.begin(client, message, call.gone);
-    const headers = new Headers({ accept: "application/json, text/event-stream" });
-    for (const name of HEADERS) {
-      const value = request.headers.get(name);
-      if (value !== undefined) headers.set(name, value);
+    let response: Response;
+    try {
+      const { request: asked, authInfo } = innerRequest(call, signal);
+      response = await fetch(asked, { authInfo, parsedBody: sent });
+    } catch (error) {
+      end();
+      throw error;
     }
-    const inner: McpCaller = {
-      authorization: request.headers.get("authorization"),
-      sandbox: request.headers.get("x-tollgate-sandbox") === "1",
-      bounds: new Map([...request.headers].filter(([name]) => BOUNDS.includes(name))),
-      address: request.address,
-      signal,
-      payer: caller?.payer.id ?? null,
-      query: request.query,
-    };
-    const url = `http://gateway${PATH}`;
-    const asked = new Request(url, { method: "POST", headers, signal });
-    // The caller, in the form in which the protocol's library passes authentication.
-    const { authorization: token = "", payer } = inner;
-    const authInfo = { token, clientId: payer ?? "", scopes: [], extra: { caller: inner } };
-    const response = await fetch(asked, { authInfo, parsedBody: sent });
     if (message.method === "initialize") response.headers.set(SESSION, randomUUID());
     return answerOf(response, formOf(request.headers.get("accept")), end);
   }

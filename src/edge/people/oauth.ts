@@ -2,6 +2,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, Endpoint, EndpointSpec, ErrorCodec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { getOrLoad } from "../../core/maps.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { accessTokenReader, metadataEndpoints } from "../oauth/access-tokens.ts";
@@ -129,7 +130,8 @@ export function peopleEndpoints(parts: PeopleParts): readonly Endpoint[] {
 /** All endpoints: metadata, the protocol, and the pages for people. */
 export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
   const { base, keys, take } = parts;
-  let opened: { readonly month: string; readonly server: Promise<OAuthServer> } | null = null;
+  /** The server of the current month's keys. */
+  const opened = new Map<string, Promise<OAuthServer>>();
 
   /** Loads the server on first use, so that it does not slow the gateway's start. */
   async function open(): Promise<OAuthServer> {
@@ -142,8 +144,8 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
 
   function server(): Promise<OAuthServer> {
     const { month } = keys();
-    if (opened?.month !== month) opened = { month, server: open() };
-    return opened.server;
+    if (!opened.has(month)) opened.clear();
+    return getOrLoad(opened, month, open);
   }
 
   async function relay(request: GatewayRequest): Promise<Answer> {
