@@ -65,6 +65,11 @@ const APPEND = `
   SELECT (SELECT COUNT(*) FROM fresh) AS kept, (SELECT COUNT(*) FROM placed WHERE same) AS there, other.*
     FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM placed WHERE misplaced LIMIT 1) AS other ON true`;
 
+/** PostgreSQL refuses NUL in texts, even in a name to look for. No stored text has one. */
+function storable(value: Value): Value {
+  return typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value;
+}
+
 /** Opens the archive in the database at `url`, and creates missing tables. Rejects with a sentence for the operator. */
 export async function openPostgresArchive(url: string): Promise<Archive> {
   const pool = new Pool({
@@ -91,7 +96,7 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
     const asked: QueryConfig & { readonly query_timeout: number } = {
       ...(name === null ? {} : { name: `tollgate ${name}` }),
       text,
-      values: [...values],
+      values: values.map(storable),
       query_timeout: msMax,
     };
     try {

@@ -37,10 +37,10 @@ export function tagsOf(dialect: Dialect, tags: string): string {
 }
 
 export function listed(texts: readonly string[], write: StatementWriter, dialect: Dialect): string {
-  const list = write.value(JSON.stringify(texts));
-  return dialect === "sqlite"
-    ? `SELECT value FROM json_each(${list})`
-    : `SELECT json_array_elements_text(${list}::json)`;
+  if (dialect === "sqlite") return `SELECT value FROM json_each(${write.value(JSON.stringify(texts))})`;
+  // PostgreSQL refuses NUL, and has stored none.
+  const list = write.value(JSON.stringify(texts.map((text) => text.replaceAll("\0", "\ufffd"))));
+  return `SELECT json_array_elements_text(${list}::json)`;
 }
 
 /** Joins the conditions; empty without any. */

@@ -211,6 +211,13 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       expect(await books.reports.search(find({ cursor: texts }))).toEqual({ rows: [], next: null });
     });
 
+    test("a name that no database can keep is the name of nothing", async () => {
+      expect(await books.reports.usage(query({ by: ["day"], model: "a\0b" }))).toMatchObject({ rows: [], next: null });
+      expect(await books.reports.usage(query({ by: ["model"], only: ["a\0b"] }))).toMatchObject({ rows: [] });
+      const page = await books.reports.search(find({ accountId: "alpha", tag: "a=\0", ...oneDay }));
+      expect(page).toEqual({ rows: [], next: null });
+    });
+
     test("the doctor compares sums with postings, and names what differs", async () => {
       expect(await books.faults()).toEqual([]);
       const { prefix } = books;
