@@ -13,6 +13,9 @@ import type { Machine, Machines, StandIn } from "./stand-in.ts";
 const MACHINES_MAX = 10_000;
 const FILES_MAX = 1_000;
 const YES_CHARS = 300_000;
+/** The machine's memory: a command that would write or expand more is killed, because the sandbox may run in the gateway's own process. */
+const MEMORY_CHARS_MAX = 4_000_000;
+const KILLED = 137;
 const NOT_FOUND = 127;
 
 interface Ran {
@@ -27,7 +30,12 @@ function unquoted(word: string, envs: Machine["envs"]): string {
   const [, single] = /^'(.*)'$/s.exec(word) ?? [];
   if (single !== undefined) return single;
   const text = /^"(.*)"$/s.exec(word)?.[1] ?? word;
-  return text.replace(/\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?/g, (_, name: string) => envs[name] ?? "");
+  let room = MEMORY_CHARS_MAX;
+  return text.replace(/\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?/g, (_, name: string) => {
+    const value = (envs[name] ?? "").slice(0, room);
+    room -= value.length;
+    return value;
+  });
 }
 
 /** Splits a line into its command and the file for its output: at the first `>` with a single word after it. */
@@ -95,6 +103,8 @@ function run(machine: Machine, { language, text, timeoutMs }: BoxCommand): BoxOu
     stdout += ran.out ?? "";
     stderr += ran.err ?? "";
     ms += ran.ms ?? 0;
+    if (stdout.length + stderr.length > MEMORY_CHARS_MAX)
+      return { stdout: stdout.slice(0, MEMORY_CHARS_MAX), stderr: "Killed\n", exit_code: KILLED };
     if (ms > timeoutMs) return { stdout, stderr, exit_code: 124, timed_out: true };
     if (ran.code !== undefined && (ran.code !== 0 || line.trim().startsWith("exit")))
       return { stdout, stderr, exit_code: ran.code };
