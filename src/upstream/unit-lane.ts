@@ -6,7 +6,7 @@ import type { UpstreamBody } from "./format-kit/dialect.ts";
 import { readError, statusInside } from "./format-kit/error-body.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
-import type { UnitAsked, UnitContext, UnitDialect } from "./unit-dialects/unit-dialect.ts";
+import type { UnitAsked, UnitContext, UnitDialect, UnitEvent } from "./unit-dialects/unit-dialect.ts";
 import { malformed } from "./vendor-failure.ts";
 
 /** The end mark of a stream, for vendors that send one besides the last event. */
@@ -24,6 +24,24 @@ function goodJson(
 function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext, out: HeldStream) {
   let bore = false;
   let ends = 0;
+  const put = (read: UnitEvent, json: unknown): void => {
+    if ("failed" in read) {
+      const told = toldIn(dialect, json, { asked, context });
+      if (told !== null) out.counts(told);
+      return out.fail(read.failed);
+    }
+    const counts = counted(read.counts);
+    if (counts !== null) out.counts(counts);
+    if (read.kind === "usage") return;
+    bore ||= read.kind === "content" || read.bears === true;
+    if (read.kind === "finish" && !bore) return out.fail(malformed("the answer is empty"));
+    out.choice(read.choice ?? 0, read.kind === "finish");
+    if (read.text !== undefined) out.deliveredText(read.text);
+    if (read.kind === "finish") return out.finish(ends++, read.bytes.length, () => read.bytes);
+    // Held events may be content themselves, so release them first to keep the order.
+    if (read.kind === "content") out.release();
+    out.raw(read.bytes, read.kind);
+  };
   return (bytes: Buffer, start: number, end: number): boolean => {
     const text = bytes.toString("utf8", start, end);
     if (text === DONE) {
@@ -33,30 +51,8 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     const json = parsedJson(text);
     if (json === undefined) return false;
     const good = goodJson(json, dialect);
-    const read = "failed" in good ? good : (dialect.event?.(good.json, asked, context) ?? null);
-    if (read === null) return true;
-    if ("failed" in read) {
-      const told = toldIn(dialect, json, { asked, context });
-      if (told !== null) out.counts(told);
-      out.fail(read.failed);
-      return true;
-    }
-    const counts = counted(read.counts);
-    if (counts !== null) out.counts(counts);
-    if (read.kind === "usage") return true;
-    bore ||= read.kind === "content" || read.bears === true;
-    if (read.kind === "finish" && !bore) {
-      out.fail(malformed("the answer is empty"));
-      return true;
-    }
-    out.choice(read.choice ?? 0, read.kind === "finish");
-    if (read.text !== undefined) out.deliveredText(read.text);
-    if (read.kind === "finish") out.finish(ends++, read.bytes.length, () => read.bytes);
-    else {
-      // Held events may be content themselves, so release them first to keep the order.
-      if (read.kind === "content") out.release();
-      out.raw(read.bytes, read.kind);
-    }
+    const read = "failed" in good ? good : (dialect.event?.(good.json, asked, context) ?? []);
+    for (const one of [read].flat()) put(one, json);
     return true;
   };
 }
@@ -68,7 +64,9 @@ function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
   if (request.form !== undefined) return { ...request, ...origin };
   const { renamed = {}, extraFields = {}, omits = [] } = spec;
   const sent = Object.entries(body).filter(([name, value]) => value !== null && !omits.includes(name));
-  const fields = sent.map(([name, value]) => [renamed[name] ?? name, value] as const);
+  const fields = sent.map(
+    ([name, value]) => [Object.hasOwn(renamed, name) ? (renamed[name] ?? name) : name, value] as const,
+  );
   return { ...request, ...origin, body: { ...Object.fromEntries(fields), ...extraFields } };
 }
 

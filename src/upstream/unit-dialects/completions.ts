@@ -48,13 +48,14 @@ export const completions: UnitDialect = {
   },
   event(json, _, context) {
     const counts = countsOf(json.usage);
-    const [choice] = choicesIn(json);
-    if (choice === undefined) return counts === null ? null : { kind: "usage", counts };
-    const bytes = eventBytes({ ...headOf(context), choices: [choice] });
-    const kind = choice.finish_reason !== null ? "finish" : choice.text === "" ? "preamble" : "content";
-    // An empty completion is a valid answer.
-    const event = { kind, bytes, text: choice.text, choice: choice.index, bears: true } as const;
-    return counts === null ? event : { ...event, counts };
+    const told = counts === null ? [] : [{ kind: "usage", counts } as const];
+    const events = choicesIn(json).map((choice) => {
+      const bytes = eventBytes({ ...headOf(context), choices: [choice] });
+      const kind = choice.finish_reason !== null ? "finish" : choice.text === "" ? "preamble" : "content";
+      // An empty completion is a valid answer.
+      return { kind, bytes, text: choice.text, choice: choice.index, bears: true } as const;
+    });
+    return [...told, ...events];
   },
   told: (json) => countsOf(json.usage),
 };

@@ -55,8 +55,8 @@ export interface UnitDialect {
   request(asked: UnitAsked, context: UnitContext): UpstreamBody;
   /** Reads a good answer without an error in it. */
   answer(json: Json, asked: UnitAsked, context: UnitContext): UnitAnswer;
-  /** Null if the event carries nothing. Absent: the wire has no events. */
-  event?(json: Json, asked: UnitAsked, context: UnitContext): UnitEvent | null;
+  /** Null if the event carries nothing; a list if it may carry several answers. Absent: the wire has no events. */
+  event?(json: Json, asked: UnitAsked, context: UnitContext): UnitEvent | readonly UnitEvent[] | null;
   /** The counts in a body or event, even of a failed answer; null if there are none. Absent: the format never has any. */
   told?(json: Json, asked: UnitAsked, context: UnitContext): Counts | null;
   /** Absent: errors have the common shape. */
