@@ -201,6 +201,11 @@ const anAction = z
   .refine((one) => one.run === undefined || OF_REQUESTS.every((name) => one[name] === undefined), {
     path: ["run"],
     message: `does not go with ${OF_REQUESTS.join(", ")}`,
+  })
+  .refine((one) => !/\bpdfPages\b/.test(String(one.run)), {
+    path: ["run"],
+    message:
+      "uses `pdfPages`, which scripts no longer have: take the number of pages as a param, and price the call by it",
   });
 
 /** The actions that an adapter sells, by name. */

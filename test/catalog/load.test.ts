@@ -193,6 +193,25 @@ describe("an overlay", () => {
     );
   });
 
+  test("names the action whose script uses what scripts no longer have, and what replaces it", async () => {
+    write(
+      "adapters/faxes.ts",
+      `import { action, defineAdapter, noAuth, z } from "#adapter";
+       export default defineAdapter({
+         name: "Faxes", docs: "https://faxes.example", origin: "https://faxes.example", auth: noAuth,
+         actions: { send: action({
+           description: "Sends a fax somewhere.", category: "search", effect: "read", params: z.strictObject({ url: z.string() }),
+           price: { mode: "fixed", cents: 1 }, upstreamCents: 0,
+           run: async ({ pdfPages }) => ({ pages: await pdfPages("url", 10) }),
+           example: { params: { url: "https://a.example" }, answers: [{}] },
+         }) },
+       });`,
+    );
+    expect(await problemsOf(load())).toEqual([
+      `${path.join(folder, "adapters/faxes.ts")}: actions.send.run uses \`pdfPages\`, which scripts no longer have: take the number of pages as a param, and price the call by it`,
+    ]);
+  });
+
   test("names the row of a table whose host its adapter has not", async () => {
     write(
       "adapters/rows.ts",
