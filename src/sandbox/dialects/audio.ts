@@ -7,6 +7,8 @@ const WORDS = ["the", "sea", "is", "calm", "and", "the", "boat", "comes", "home"
 const KNOWN = /\.(flac|mp3|mp4|mpeg|mpga|m4a|ogg|wav|webm)$/i;
 /** Sixteen kilobytes count as one second, except in plain WAV, which states its length. */
 const BYTES_PER_SECOND = 16_000;
+/** A file may claim any length. */
+const WORDS_MAX = 20_000;
 
 const file = z
   .array(
@@ -48,7 +50,7 @@ function secondsOf({ bytes, head }: { readonly bytes: number; readonly head: str
 }
 
 function heardIn(seconds: number): readonly string[] {
-  const count = Math.max(1, Math.round(seconds * 2));
+  const count = Math.min(WORDS_MAX, Math.max(1, Math.round(seconds * 2)));
   return Array.from({ length: count }, (_, at) => WORDS[at % WORDS.length] ?? "");
 }
 

@@ -42,7 +42,7 @@ function ranked(query: string, documents: readonly string[], top: number | undef
 
 /** A long document, together with the query, counts as several: one per chunk. */
 function chunksOf(query: string, documents: readonly string[]): number {
-  const room = CHUNK_TOKENS - wordsOf(query).length;
+  const room = Math.max(1, CHUNK_TOKENS - wordsOf(query).length);
   return documents.reduce((sum, text) => sum + Math.max(1, Math.ceil(wordsOf(text).length / room)), 0);
 }
 
