@@ -50,8 +50,7 @@ async function hasChanged(link: LedgerLink, accountId: string, { account }: Seen
 }
 
 /** The names of days for which an account has a spent (`s`), held (`h`) or absorbed (`a`) sum of charges. */
-function daysWith(account: Fields, what: "[sa]" | "h"): Set<string> {
-  const field = new RegExp(`^(.+:\\d+)${what}$`);
+function daysWith(account: Fields, field: RegExp): Set<string> {
   const names = [...account.keys()].flatMap((name) => field.exec(name)?.[1] ?? []);
   return new Set(names.filter((name) => !name.startsWith("slot:") && countsOf(name) === "charge"));
 }
@@ -95,7 +94,7 @@ async function checkPostings(accountId: string, seen: Seen, archive: Archive, sa
   }
   if (seq !== walk.count) say("I1", `${walk.count} postings of ${seq} are there`);
   const stored = { granted: number(account, "granted"), spent: number(account, "spent") };
-  walk.end({ ...stored, absorbed: number(account, "absorbed") }, daysWith(account, "[sa]"), (name) =>
+  walk.end({ ...stored, absorbed: number(account, "absorbed") }, daysWith(account, /^(.+:\d+)[sa]$/), (name) =>
     storedDay(account, name),
   );
   return walk.count;
@@ -122,7 +121,7 @@ function checkHolds({ account, holds, postings }: Seen, say: Say): void {
   };
   compare("I2", "account", number(account, "held"));
   for (const [name] of account) if (name.startsWith("slot:")) compare("I2", name, number(account, name));
-  for (const day of daysWith(account, "h")) compare("I4", day, number(account, `${day}h`));
+  for (const day of daysWith(account, /^(.+:\d+)h$/)) compare("I4", day, number(account, `${day}h`));
   for (const [name, sum] of sums) say("I4", `${name} holds nothing, its live holds add up to ${sum}`);
   const [granted, spent, held] = [number(account, "granted"), number(account, "spent"), number(account, "held")];
   if (spent + held > granted) say("I3", `spent ${spent} and held ${held} exceed the granted ${granted}`);
