@@ -190,6 +190,20 @@ describe("a stream in OpenAI's wire", () => {
     expect(reasons.at(-1)).toBe("length");
   });
 
+  it.each([
+    ["a later finish", []],
+    ["more content and a later finish", [chunk({ content: "c" })]],
+  ])("a chunk that finishes two choices keeps the reason of one where the other gets %s", (_, more) => {
+    const both = ["a", "b"].map((content, index) => ({ index, delta: { content }, finish_reason: "stop" }));
+    const first = JSON.stringify({ id: "u", choices: both });
+    const { sent, tail } = play([first, ...more, chunk({}, {}, "length"), "[DONE]"]);
+    const lines = `${sent.join("")}${tail()}`.split("\n\n").filter(Boolean);
+    const choices = lines.flatMap((line) => JSON.parse(line.slice(6)).choices);
+    const reasonsOf = (index: number) =>
+      choices.flatMap((one) => (one.index === index && one.finish_reason !== null ? [one.finish_reason] : []));
+    expect([reasonsOf(0), reasonsOf(1)]).toEqual([["length"], ["stop"]]);
+  });
+
   it("lets one choice go on after another has finished", () => {
     const second = (delta: unknown, finish: string | null = null) =>
       JSON.stringify({ id: "u", choices: [{ index: 1, delta, finish_reason: finish }] });

@@ -51,7 +51,7 @@ function survey(choices: readonly unknown[]) {
     // Some vendors put an empty finish reason in every chunk; it ends nothing.
     const ended = typeof choice.finish_reason === "string" && choice.finish_reason !== "" ? choice.finish_reason : null;
     finish = ended ?? finish;
-    indices.push([typeof choice.index === "number" ? choice.index : 0, ended !== null]);
+    indices.push([indexOf(choice), ended !== null]);
     if (!isRecord(choice.delta)) continue;
     bearing ||= bearsContent(choice.delta);
     text += textOf(choice.delta);
@@ -79,13 +79,24 @@ function eventOf(chunk: Json): Buffer {
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 }
 
-function changed(chunk: Json, change: Json): Buffer {
-  const choices = listOf(chunk.choices).map((choice) => (isRecord(choice) ? { ...choice, ...change } : choice));
+function indexOf({ index }: Json): number {
+  return typeof index === "number" ? index : 0;
+}
+
+/** The chunk without the finish reason of one of its choices. */
+function withoutFinish(chunk: Json, index: number): Buffer {
+  const choices = listOf(chunk.choices).map((choice) =>
+    isRecord(choice) && indexOf(choice) === index ? { ...choice, finish_reason: null } : choice,
+  );
   return eventOf({ ...chunk, choices });
 }
 
-function withoutFinish(chunk: Json): Buffer {
-  return changed(chunk, { finish_reason: null });
+/** The finish reason of one choice, without its content. */
+function finishIn(chunk: Json, index: number): Buffer {
+  const choices = listOf(chunk.choices).flatMap((choice) =>
+    isRecord(choice) && indexOf(choice) === index ? [{ ...choice, delta: {} }] : [],
+  );
+  return eventOf({ ...chunk, choices });
 }
 
 class ChatCompletionsReader implements StreamReader {
@@ -206,7 +217,7 @@ class ChatCompletionsReader implements StreamReader {
       if (held !== undefined) held.end = event;
       this.#out.finish(index, event.length, () => {
         this.#held?.delete(index);
-        return held === undefined ? event : Buffer.concat([withoutFinish(held.chunk), event]);
+        return held === undefined ? event : Buffer.concat([withoutFinish(held.chunk, index), event]);
       });
     }
   }
@@ -215,11 +226,11 @@ class ChatCompletionsReader implements StreamReader {
   #goOn(index: number): void {
     const held = this.#held?.get(index);
     if (held === undefined) return;
-    const end = held.end ?? changed(held.chunk, { delta: {} });
+    const end = held.end ?? finishIn(held.chunk, index);
     this.#out.choice(index, false);
     this.#out.finish(index, end.length, () => end);
     this.#held?.delete(index);
-    this.#out.raw(withoutFinish(held.chunk), "content");
+    this.#out.raw(withoutFinish(held.chunk, index), "content");
   }
 }
 
