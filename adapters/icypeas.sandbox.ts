@@ -16,8 +16,9 @@ export default defineStandIn({
     "email-verification": (call) => launched(call, { email: call.sent("email") }),
     result(call) {
       if (call.sent("mode") === "single") {
-        const items = call.list("search").map(({ _id = "", ...results }) => ({ _id, status: "DEBITED", results }));
-        return put(call.answer, { "/items": items.toReversed(), "/total": items.length });
+        const items = call.list("search").toReversed().slice(0, call.number("limit"));
+        const shown = items.map(({ _id = "", ...results }) => ({ _id, status: "DEBITED", results }));
+        return put(call.answer, { "/items": shown, "/total": shown.length });
       }
       const { fullname, email } = call.use("search", { unknown });
       const answer = put(call.answer, {

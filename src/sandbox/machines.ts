@@ -12,6 +12,8 @@ import type { Machine, Machines, StandIn } from "./stand-in.ts";
 
 const MACHINES_MAX = 10_000;
 const FILES_MAX = 1_000;
+/** All files of a machine together. An account may have several machines at each vendor. */
+const FILES_CHARS_MAX = 400_000;
 const YES_CHARS = 300_000;
 /** The machine's memory: a command that would write or expand more is killed, because the sandbox may run in the gateway's own process. */
 const MEMORY_CHARS_MAX = 4_000_000;
@@ -23,6 +25,8 @@ interface Ran {
   readonly err?: string;
   readonly code?: number;
   readonly ms?: number;
+  /** Characters written to a file, which count as output does. */
+  readonly written?: number;
 }
 
 /** Quotes do not change a word; `$NAME` is replaced by a variable's value, except in single quotes. */
@@ -32,7 +36,7 @@ function unquoted(word: string, envs: Machine["envs"]): string {
   const text = /^"(.*)"$/s.exec(word)?.[1] ?? word;
   let room = MEMORY_CHARS_MAX;
   return text.replace(/\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?/g, (_, name: string) => {
-    const value = (envs[name] ?? "").slice(0, room);
+    const value = (Object.hasOwn(envs, name) ? (envs[name] ?? "") : "").slice(0, room);
     room -= value.length;
     return value;
   });
@@ -77,8 +81,11 @@ function shellLine(line: string, { envs, files }: Machine): Ran {
     }
   })();
   if (path === undefined || ran.out === undefined) return ran;
-  if (files.size < FILES_MAX) files.set(path, ran.out);
-  return { ...ran, out: "" };
+  const { out } = ran;
+  const others = [...files].reduce((sum, [other, { length }]) => (other === path ? sum : sum + length), 0);
+  if (others + out.length > FILES_CHARS_MAX) return { err: `bash: ${path}: No space left on device\n`, code: 1 };
+  if (files.size < FILES_MAX || files.has(path)) files.set(path, out);
+  return { ...ran, out: "", written: out.length };
 }
 
 const PRINTED = /^(?:print|console\.log)\((.*)\);?$/s;
@@ -97,13 +104,14 @@ function programLine(line: string, { envs }: Machine): Ran {
 function run(machine: Machine, { language, text, timeoutMs }: BoxCommand): BoxOutput {
   const isShell = language === null || language === "bash";
   const lines = isShell ? text.split(/\n|;|&&/) : text.split("\n");
-  let [stdout, stderr, ms] = ["", "", 0];
+  let [stdout, stderr, ms, written] = ["", "", 0, 0];
   for (const line of lines) {
     const ran = isShell ? shellLine(line, machine) : programLine(line, machine);
     stdout += ran.out ?? "";
     stderr += ran.err ?? "";
     ms += ran.ms ?? 0;
-    if (stdout.length + stderr.length > MEMORY_CHARS_MAX)
+    written += ran.written ?? 0;
+    if (stdout.length + stderr.length + written > MEMORY_CHARS_MAX)
       return { stdout: stdout.slice(0, MEMORY_CHARS_MAX), stderr: "Killed\n", exit_code: KILLED };
     if (ms > timeoutMs) return { stdout, stderr, exit_code: 124, timed_out: true };
     if (ran.code !== undefined && (ran.code !== 0 || line.trim().startsWith("exit")))

@@ -232,7 +232,13 @@ async function serveSocket(request: IncomingMessage, socket: Socket, head: Buffe
     ws.on("message", (data, isBinary) => {
       if (!isBinary || !(data instanceof Buffer)) return;
       received.push(data);
-      const { messages } = said(received).words;
+      let messages: ActionScenario["words"]["messages"];
+      try {
+        messages = said(received).words.messages;
+      } catch {
+        // Nothing above an event handler catches: a stand-in that fails would end the process.
+        return ws.terminate();
+      }
       if (messages === undefined) return;
       ws.removeAllListeners("message");
       for (const one of messages) ws.send(one);

@@ -142,10 +142,13 @@ export const launchesPages =
     return call.answer;
   };
 
-/** Sorts items by how many of the words they contain, most first; the sort is stable. */
+/** A search looks at the first items alone: reading the words of all that an account keeps would hold up the gateway. */
+const LOOKED_MAX = 200;
+
+/** Sorts the first items by how many of the words they contain, most first; the sort is stable. */
 export function byWords(items: readonly JsonObject[], asked: string): readonly JsonObject[] {
   const words = [...wordsIn(asked)];
-  const rated = items.map((item) => {
+  const rated = items.slice(0, LOOKED_MAX).map((item) => {
     const own = wordsIn(item);
     return { item, shared: words.filter((word) => own.has(word)).length };
   });

@@ -117,6 +117,13 @@ describe("memory", () => {
     expect(await good("mem0/search", { ...search, user_id: "u2" })).toEqual({ results: [] });
   });
 
+  it("keeps no long metadata, of which each message would have a copy", async () => {
+    const messages = [{ role: "user", content: "My boat is blue." }];
+    await good("mem0/add", { messages, user_id: "u3", metadata: { long: "x".repeat(100_000) } });
+    const { results } = await good<{ results: readonly object[] }>("mem0/search", { query: "boat", user_id: "u3" });
+    expect(results).toMatchObject([{ memory: "My boat is blue.", metadata: {} }]);
+  });
+
   it("of a graph wants the user before the thread, and the thread before what is said", async () => {
     const [user_id, thread_id] = ["z1", "talk"];
     const messages = [{ role: "user", content: "I live in Bern." }];

@@ -20,6 +20,7 @@ describe.each(["e2b", "runloop", "vercel-sandbox", "sprites"])("a session of %s 
     const { session_id } = opened.data as { session_id: string };
     const data = async (params: object) => (await run(`${id}/session`, { session_id, ...params })).data;
     expect(await data({ command: "echo hello $WHO > note" })).toEqual({ stdout: "", stderr: "", exit_code: 0 });
+    expect(await data({ command: "echo $constructor" })).toMatchObject({ stdout: "\n", exit_code: 0 });
     expect(await data({ command: "cat note" })).toEqual({ stdout: "hello ada\n", stderr: "", exit_code: 0 });
     expect(await data({ code: "print(6 * 7)" })).toMatchObject({ stdout: "42\n", exit_code: 0 });
     expect(await data({ code: "console.log('it is')", language: "javascript" })).toMatchObject({ stdout: "it is\n" });
