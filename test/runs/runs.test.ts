@@ -220,6 +220,8 @@ describe("who may change a run", () => {
     expect((await own(key, "POST", "/api/v1/runs", { id: "sub", budget_cents: 10 })).json).toMatchObject({
       parent: "main",
     });
+    const outside = await own(key, "POST", "/api/v1/runs", { id: "out", budget_cents: 10, parent: null });
+    expect(outside.json).toMatchObject({ id: "out", parent: "main" });
     const child = { "x-tollgate-run": "sub2", "x-tollgate-run-budget-cents": "10", "x-tollgate-run-parent": "main" };
     expect((await chat(key, child)).status).toBe(200);
     expect((await own(key, "PATCH", "/api/v1/runs/sub", { budget_cents: 20 })).status).toBe(200);

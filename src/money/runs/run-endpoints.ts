@@ -97,9 +97,11 @@ export interface RunShown extends ReturnType<typeof runRow> {
 
 async function shownRun(parts: RunParts, { record: { accountId, id } }: OpenRun): Promise<RunShown> {
   const { runs, records, keys } = parts;
-  const [run, ids] = await Promise.all([runs.read(accountId, id), childrenOf(records, accountId, id)]);
+  const [run, ids] = await runs.listing.run(accountId, () =>
+    Promise.all([runs.read(accountId, id), childrenOf(records, accountId, id)]),
+  );
   if (run === null) throw noSuchRun(id);
-  const found = await fewAtATime(ids, (child) => runs.find(accountId, child));
+  const found = await fewAtATime(ids, (child) => runs.listing.run(accountId, () => runs.find(accountId, child)));
   const children = await fewAtATime(
     found.filter((child) => child !== null),
     (child) => shownRun(parts, child),
@@ -128,7 +130,9 @@ async function openRun(parts: RunParts, caller: Caller, body: z.output<typeof ne
   const { accountId } = caller.payer;
   if (caller.frozen) throw new GatewayError("account_frozen");
   if (caller.paused) throw new GatewayError("key_paused");
-  const { id = mintRunId(), label = null, parent = caller.carriedRun ?? null, expires_at: expiresAtMs = null } = body;
+  const { id = mintRunId(), label = null, expires_at: expiresAtMs = null } = body;
+  // Null is as good as absent: a credential in a run opens runs below it alone.
+  const parent = body.parent ?? caller.carriedRun ?? null;
   if (body.key === true && (!caller.primary || caller.carriedRun !== undefined))
     throw new GatewayError("key_cannot_mint_keys");
   if (expiresAtMs !== null && expiresAtMs <= keys.clock.epochMs())
@@ -153,9 +157,8 @@ function handlers({ runs, records, keys }: RunParts, name: string) {
     async list({ accountId, caller, request }: Asked): Promise<Answer> {
       const { limit, cursor = null } = readQuery(pageSchema, request.query);
       const page = await listRuns(records, accountId, limit, cursor);
-      const found = await Promise.all(
-        page.runs.filter((run) => sees(caller, run)).map(({ id }) => runs.read(accountId, id)),
-      );
+      const own = page.runs.filter((run) => sees(caller, run));
+      const found = await fewAtATime(own, ({ id }) => runs.listing.run(accountId, () => runs.read(accountId, id)));
       const rows = found.flatMap((run) => (run === null ? [] : [runRow(run, keys.clock.epochMs())]));
       return { status: 200, body: { runs: rows, next_cursor: page.next } };
     },

@@ -3,6 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { putLast } from "../../core/maps.ts";
 import { type Nano, nanoFromCents, usdText } from "../../core/money.ts";
+import { Places } from "../../core/places.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Books } from "../accounts/books.ts";
 import { missing } from "../accounts/own-endpoint.ts";
@@ -118,6 +119,11 @@ class RunningCalls {
 
 export class Runs {
   readonly running = new RunningCalls();
+  /**
+   * Turns of accounts at reads for lists and bills: each read takes up to nine operations of the store that calls wait for. Only single reads
+   * take a place, so none waits for one below it.
+   */
+  readonly listing = new Places(32);
   readonly #options: RunsOptions;
   readonly #known = new Map<string, Known>();
   /** Incremented by every `forget`: a run read before it must not be cached after it. */
