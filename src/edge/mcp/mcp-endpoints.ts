@@ -100,7 +100,10 @@ function checkCaller({ request, caller }: StreamCall, { door, wantsSignIn }: Mcp
 
 /** Call ids are unique within a client. Clients of the 2025 revisions repeat the session id of their first answer; we store none. */
 function clientOf({ request, caller }: StreamCall): string {
-  return JSON.stringify([caller?.payer.id ?? "", request.headers.get(SESSION) ?? request.address]);
+  const session = request.headers.get(SESSION);
+  // Session ids are the sender's choice: one that equals another client's address must not name that client.
+  const within = session === undefined ? ["at", request.address] : ["in", session];
+  return JSON.stringify([caller?.payer.id ?? "", within]);
 }
 
 /** The request as the protocol's library takes it, with its caller. */
