@@ -4,6 +4,8 @@ import { isRecord, type Json } from "../../core/json.ts";
 const CANCELLED = "notifications/cancelled";
 /** The prefix of this message between processes. */
 const NEWS = "mcp-cancelled ";
+/** Ids go to every process, so long ones cannot be cancelled; those of clients are numbers or UUIDs. */
+const ID_CHARS_MAX = 200;
 
 export interface Others {
   tell(text: string): Promise<void>;
@@ -34,7 +36,9 @@ export async function createCancels(others: Others | null) {
     /** Aborts the call that a message of this client cancels; ignores any other message. */
     take(client: string, { method, params }: Json): void {
       if (method !== CANCELLED || !isRecord(params)) return;
-      const call = nameOf(client, params.requestId);
+      const { requestId: id } = params;
+      if (typeof id !== "number" && !(typeof id === "string" && id.length <= ID_CHARS_MAX)) return;
+      const call = nameOf(client, id);
       // If the message is lost the call runs to its end, as the protocol allows.
       if (!cancel(call)) others?.tell(NEWS + call).catch(() => {});
     },

@@ -1,7 +1,8 @@
 // Client signals about an answer: the formats the client accepts, and cancellation.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { createCancels } from "../../../src/edge/mcp/cancels.ts";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 
@@ -120,6 +121,16 @@ describe("a call that is cancelled costs what one does that is left over HTTP", 
     expect(await Promise.all(others)).toEqual(["left", "left"]);
     await own;
   });
+});
+
+it("other processes hear only of ids that a client may use", async () => {
+  const tell = vi.fn(async () => {});
+  const { take } = await createCancels({ tell, hear: async () => {} });
+  const cancel = (requestId: unknown) => take("client", { method: "notifications/cancelled", params: { requestId } });
+  for (const id of ["x".repeat(1_000_000), { id: "x".repeat(1_000_000) }, ["x"], null, undefined]) cancel(id);
+  expect(tell).toHaveBeenCalledTimes(0);
+  for (const id of [7, "seven"]) cancel(id);
+  expect(tell).toHaveBeenCalledTimes(2);
 });
 
 describe("any Accept is served", () => {
