@@ -111,7 +111,11 @@ function innerRequest({ request, caller }: StreamCall, signal: AbortSignal) {
   const headers = new Headers({ accept: "application/json, text/event-stream" });
   for (const name of HEADERS) {
     const value = request.headers.get(name);
-    if (value !== undefined) headers.set(name, value);
+    if (value === undefined) continue;
+    // Headers.set throws for these characters, which would look like a fault of ours.
+    if (/[^\t\x20-\xff]/.test(value))
+      throw new GatewayError("bad_request", { detail: `The header ${name} must be in ASCII.` });
+    headers.set(name, value);
   }
   const inner: McpCaller = {
     authorization: request.headers.get("authorization"),

@@ -45,6 +45,13 @@ it("forgets a call that it could not take", async () => {
   expect(ended).toHaveBeenCalledTimes(1);
 });
 
+it.each(["mcp-name", "mcp-protocol-version"])("refuses a header %s that HTTP cannot carry", async (name) => {
+  const { ask, ended } = await opened();
+  const message = `The header ${name} must be in ASCII.`;
+  await expect(ask({ [name]: "€" })).rejects.toMatchObject({ code: "bad_request", message });
+  expect(ended).toHaveBeenCalledTimes(1);
+});
+
 it("takes no session id for another client's address", async () => {
   const { ask, clients } = await opened();
   await ask({}, "203.0.113.7");
