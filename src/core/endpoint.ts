@@ -204,6 +204,8 @@ export interface Call {
 export interface StreamCall extends Call {
   /** Aborted when the client leaves. */
   readonly gone: AbortSignal;
+  /** Why the credential was refused, where the endpoint needs none; null or absent: it was not refused, or none was sent. */
+  readonly notAdmitted?: GatewayError | null;
 }
 
 /** A request that needs a plan. */

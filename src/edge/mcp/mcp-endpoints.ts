@@ -83,19 +83,16 @@ function forbidden(what: string, said: string, mend: string): GatewayError {
   return new GatewayError("key_not_allowed", { detail });
 }
 
-/** Throws for an invalid key; a request without one may read the catalog. */
-function checkCaller({ request, caller }: StreamCall, { door, wantsSignIn }: McpOptions): void {
+/** Throws for a refused key; a request without one may read the catalog. */
+function checkCaller({ request, caller, notAdmitted = null }: StreamCall, { door, wantsSignIn }: McpOptions): void {
   const [origin, host] = [request.headers.get("origin"), request.headers.get("host")];
   if (origin !== undefined && !door.allowsOrigin(origin))
     throw forbidden("A page of the origin", origin, "MCP_ORIGINS names those that may");
   if (host !== undefined && !door.allowsHost(host))
     throw forbidden("A call under the name", host, "PUBLIC_URL says under which it is reached");
-  const isSent = request.headers.has("authorization");
-  if (caller !== null || (!isSent && !wantsSignIn)) return;
-  const detail = isSent
-    ? "This key is unknown: it is mistyped or has been revoked."
-    : "This call needs a key or a token.";
-  throw new GatewayError("invalid_token", { detail });
+  if (notAdmitted !== null) throw notAdmitted;
+  if (caller === null && wantsSignIn)
+    throw new GatewayError("invalid_token", { detail: "This call needs a key or a token." });
 }
 
 /** Call ids are unique within a client. Clients of the 2025 revisions repeat the session id of their first answer; we store none. */

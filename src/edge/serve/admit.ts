@@ -110,11 +110,15 @@ export function admit(call: Call, deps: ServeDeps): Promise<void> | void {
   }
 }
 
+/** An unavailable ledger says nothing about the key or its sender. */
+function countRefused({ code }: GatewayError, call: Call, deps: ServeDeps): void {
+  if (code === "ledger_unavailable") peekAddress(call.request, call.rateLimit, deps);
+  else countAddress(call, deps);
+}
+
 function admitCaller(caller: Found, call: Call, deps: ServeDeps): void {
   if (caller instanceof GatewayError) {
-    // An unavailable ledger says nothing about the key or its sender.
-    if (caller.code === "ledger_unavailable") peekAddress(call.request, call.rateLimit, deps);
-    else countAddress(call, deps);
+    countRefused(caller, call, deps);
     return call.refuse(caller);
   }
   const { record } = call;
@@ -152,8 +156,10 @@ export function admitAnyone(call: Call, deps: ServeDeps): Promise<void> | void {
   const authorization = request.headers.get("authorization");
   if (authorization === undefined) return countAddress(call, deps);
   const count = (found: Found): void => {
-    if (found instanceof GatewayError || fromElsewhere(found, request) !== null) return countAddress(call, deps);
-    countAccount(found, call, deps);
+    const admitted = found instanceof GatewayError ? found : (fromElsewhere(found, request) ?? found);
+    if (!(admitted instanceof GatewayError)) return countAccount(admitted, call, deps);
+    call.notAdmitted = admitted;
+    countRefused(admitted, call, deps);
   };
   const found = authenticated(authorization, request, deps);
   return found instanceof Promise ? found.then(count) : count(found);

@@ -36,7 +36,7 @@ export function answerFree(call: Call, deps: ServeDeps): Promise<void> | void {
 }
 
 async function answer(call: Call, deps: ServeDeps): Promise<void> {
-  const { request, endpoint, caller, reply } = call;
+  const { request, endpoint, caller, notAdmitted, reply } = call;
   if ("plan" in endpoint) return;
   call.isAnswered = true;
   const isAdmin = endpoint.auth === "admin";
@@ -48,7 +48,7 @@ async function answer(call: Call, deps: ServeDeps): Promise<void> {
   }
   const gone = new AbortController();
   reply.onGone(() => gone.abort());
-  const answered = await endpoint.stream({ request, caller, gone: gone.signal });
+  const answered = await endpoint.stream({ request, caller, notAdmitted, gone: gone.signal });
   const lasts = "bytes" in answered && answered.bytesTotal === undefined;
   if (!lasts || caller === null || endpoint.auth !== "key")
     return send(isAdmin ? await inSmallSteps(answered) : answered, call);

@@ -65,6 +65,8 @@ export class Call implements PlanCall {
   reply: Reply;
   /** Null where the endpoint needs no key and the request has no valid one. */
   caller: Caller | null = null;
+  /** Why the credential was refused, where the endpoint needs none. */
+  notAdmitted: GatewayError | null = null;
   audience: Audience = ANONYMOUS;
   retires: Retirement | undefined = undefined;
   framed: FramedOpenPlan | null = null;

@@ -77,7 +77,8 @@ function sendError(reply: Reply, error: GatewayError, text: string): number {
 /** Renders the error that ended the call, where no head was written yet. */
 export async function refuse(call: Call, error: unknown, deps: ServeDeps): Promise<void> {
   const { request, endpoint, record, rateLimit } = call;
-  if (error !== call.refusal && isOwnFault(error)) deps.onBroken(error, request.id);
+  const isExpected = error === call.refusal || error === call.notAdmitted;
+  if (!isExpected && isOwnFault(error)) deps.onBroken(error, request.id);
   const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   record.status = told.status;
   record.code = told.code;

@@ -435,6 +435,21 @@ describe("the edge", () => {
     }
   });
 
+  it("says why a key is refused", async () => {
+    const made = await postAs(account.key, `${gateway.url}/api/v1/agents`, { label: "a", addresses: ["203.0.113.7"] });
+    const { api_key: elsewhere } = (await made.json()) as Json;
+    const told = async (authorization: string) => {
+      const refused = await post(LIST, { authorization });
+      const { error, message } = (await refused.json()) as Json;
+      return [refused.status, error, message, refused.headers.get("www-authenticate")];
+    };
+    expect(await told(`Bearer ${elsewhere}`)).toEqual([403, "address_not_allowed", expect.anything(), null]);
+    const notBearer = "The Authorization header is not `Bearer <key>`.";
+    expect(await told("Basic abc")).toEqual([401, "invalid_token", notBearer, 'Bearer realm="tollgate"']);
+    const unknown = "This key is unknown: it is mistyped or has been revoked.";
+    expect(await told("Bearer tg_sk_wrong")).toEqual([401, "invalid_token", unknown, 'Bearer realm="tollgate"']);
+  });
+
   it("is not reached under a name that a page has bound to this machine", async () => {
     const status = (host: string) =>
       new Promise<number | undefined>((resolve, reject) => {
