@@ -56,6 +56,9 @@ function signInEndpoints(parts: PeopleParts): readonly EndpointSpec[] {
 /** Client registrations per minute, from one address and from all: each is stored for a day unless a person consents to it. */
 const REGISTRATIONS_PER_ADDRESS = 10;
 const REGISTRATIONS = 120;
+/** Requests for a grant per minute, from one address and from all: each is stored for an hour. */
+const ASKS_PER_ADDRESS = 20;
+const ASKS = 1_000;
 /** Client metadata documents fetched per minute; fetched ones are cached. */
 const DOCUMENTS = 60;
 
@@ -152,12 +155,17 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
     return (await server()).relay(request);
   }
 
-  async function register(request: GatewayRequest): Promise<Answer> {
-    const address = `register ${parts.addressKey(request.address)}`;
-    if (!(await take(address, REGISTRATIONS_PER_ADDRESS))) throw tooOften(REGISTRATIONS_PER_ADDRESS);
-    if (!(await take("register", REGISTRATIONS))) throw tooOften(REGISTRATIONS);
-    return relay(request);
+  /** For requests that store something before anybody has signed in. */
+  function limited(what: string, perAddress: number, overall: number) {
+    return async (request: GatewayRequest): Promise<Answer> => {
+      const address = `${what} ${parts.addressKey(request.address)}`;
+      if (!(await take(address, perAddress))) throw tooOften(perAddress);
+      if (!(await take(what, overall))) throw tooOften(overall);
+      return relay(request);
+    };
   }
+
+  const ask = limited("ask", ASKS_PER_ADDRESS, ASKS);
 
   const endpoint = (method: "GET" | "POST", path: string) => browserEndpoint(method, path, relay);
   const all = [
@@ -165,12 +173,12 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
     endpoint("GET", "/.well-known/oauth-authorization-server"),
     endpoint("GET", "/.well-known/openid-configuration"),
     endpoint("GET", "/oauth/jwks"),
-    endpoint("GET", "/oauth/authorize"),
+    browserEndpoint("GET", "/oauth/authorize", ask),
     endpoint("GET", "/oauth/authorize/{uid}"),
     endpoint("POST", "/oauth/token"),
     endpoint("POST", "/oauth/revoke"),
-    endpoint("POST", "/oauth/device/code"),
-    browserEndpoint("POST", "/oauth/register", register),
+    browserEndpoint("POST", "/oauth/device/code", ask),
+    browserEndpoint("POST", "/oauth/register", limited("register", REGISTRATIONS_PER_ADDRESS, REGISTRATIONS)),
     ...signInEndpoints(parts),
     ...(parts.openId === null ? [] : openIdEndpoints(parts, parts.openId)),
     ...consentEndpoints(Object.assign({ server }, parts)),

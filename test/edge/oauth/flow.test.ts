@@ -1,7 +1,7 @@
 // OAuth at a real gateway without account pages: a client registers, a user signs in and consents, and the token spends within the consent.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
-import { startTestGateway } from "../../support/gateway.ts";
+import { startTestGateway, withinAMinute } from "../../support/gateway.ts";
 import { postAs, sendAs } from "../../support/keyed-fetch.ts";
 import { Client, Person, pkce, REDIRECT, type Tokens } from "./person.ts";
 
@@ -283,5 +283,21 @@ describe("a device", () => {
       device_code: begun.device_code,
     });
     expect((await json(polled)).error).toBe("access_denied");
+  });
+});
+
+it("an address can ask people for at most 20 grants a minute, by redirect and by device code together", async () => {
+  await withinAMinute(async () => {
+    const client = new Client(gateway.url);
+    await client.register();
+    const headers = { "x-forwarded-for": client.address };
+    const redirected = async () => {
+      const path = client.authorizePath(pkce().challenge);
+      return (await fetch(`${gateway.url}${path}`, { headers, redirect: "manual" })).status;
+    };
+    const device = async () => (await client.post("/oauth/device/code")).status;
+    const first = await Promise.all(Array.from({ length: 10 }, () => [redirected(), device()]).flat());
+    expect(first.toSorted()).toEqual([...Array(10).fill(200), ...Array(10).fill(303)]);
+    expect([await redirected(), await device()]).toEqual([429, 429]);
   });
 });
