@@ -82,7 +82,8 @@ class OpenSession {
       next = signal.aborted ? this.#stopped() : await this.#tick(wall, untilMs);
     }
     const { ending, atMs } = next;
-    const minutes = await this.#minutes(atMs);
+    // Without a hold, nothing more than what is posted can be charged: the minutes up to the last confirmation.
+    const minutes = await this.#minutes(this.#job.holding.isHeld ? atMs : Math.min(atMs, this.#seenMs));
     return { ending, minutes, totalNano: costOf(this.#start, minutes) };
   }
 
@@ -103,9 +104,12 @@ class OpenSession {
     if (wall >= this.#start.minutesMax) return { ending: "time", atMs };
     const minutes = (await this.#minutes(atMs)) + 1;
     if (isBeyond(this.#start, minutes)) return { ending: "max_cost", atMs };
+    // What is posted stays charged, so the check of the box comes first.
+    const isPosting = isDue(this.#job.holding.sinceMs, this.#parts.deps.clock.epochMs());
+    const gone = isPosting || wall % LOOK_MINUTES === 0 ? await this.#look() : null;
+    if (gone !== null) return gone;
     const refused = await this.#pay(minutes);
-    if (refused !== null) return { ...refused, atMs };
-    return wall % LOOK_MINUTES === 0 ? this.#look() : null;
+    return refused === null ? null : { ...refused, atMs };
   }
 
   async #pay(minutes: number): Promise<Next> {
@@ -113,7 +117,9 @@ class OpenSession {
     const { amountNano, sinceMs, postedNano } = this.#job.holding;
     if (amountNano === ZERO) return { ending: "no_money", atMs };
     if (isDue(sinceMs, atMs)) {
-      const soFar = minus(costOf(this.#start, minutes - 1), postedNano);
+      // Posts up to the last confirmation; the next hold covers the minutes after it.
+      const sure = Math.min(minutes - 1, await this.#minutes(this.#seenMs));
+      const soFar = minus(costOf(this.#start, sure), postedNano);
       const next = holdFor(this.#start, minutes, postedNano);
       const ending = await this.#job.succeed(soFar, minus(next, soFar), servedOf(this.#start, soFar));
       return ending === null ? null : { ending, atMs };

@@ -193,6 +193,39 @@ describe("a session ends by itself", () => {
     expect(await endOf(id)).toMatchObject({ ended: "vendor_closed", minutes: 5, cents: 5 });
   });
 
+  it("when its vendor has closed it, and is not charged for more where an hour ends in between", async () => {
+    await open(1_000);
+    const id = await created();
+    await stage.minutes(57);
+    stage.vendor.boxes.clear();
+    await stage.minutes(3);
+    expect(await endOf(id)).toMatchObject({ ended: "vendor_closed", minutes: 55, cents: 55 });
+    expect(await moneyOf(stage, payer)).toEqual({ spent: 55, held: 0 });
+  });
+
+  it("when its vendor has been away across the end of an hour, and is charged until it was last there", async () => {
+    await open(1_000);
+    const id = await created();
+    await stage.minutes(46);
+    stage.vendor.faults.set("isOpen", () => {
+      throw away();
+    });
+    await stage.minutes(19);
+    expect(await endOf(id)).toMatchObject({ ended: "vendor_away", minutes: 45, cents: 45 });
+    expect((await postings()).map(({ amountNano }) => amountNano / 1e7)).toEqual([45]);
+  });
+
+  it("when its payer runs dry while its vendor is away, and says the minutes that it charges", async () => {
+    await open(70);
+    const id = await created();
+    await stage.minutes(46);
+    stage.vendor.faults.set("isOpen", () => {
+      throw away();
+    });
+    await stage.minutes(14);
+    expect(await endOf(id)).toMatchObject({ ended: "no_money", minutes: 45, cents: 45 });
+  });
+
   it("when its vendor has been away for a quarter of an hour; a shorter absence is none", async () => {
     await open(1_000);
     const id = await created();
