@@ -111,9 +111,14 @@ export interface StoredKey {
   readonly row: Omit<KeyRow, "periodSpentNano" | "periodHeldNano">;
 }
 
+/** Keys share their hash with their own fields and with the pointers of external ids, which callers choose. */
+function isKey(name: string, fields: Fields): boolean {
+  return !name.startsWith("external:") && fields.has(`${name}:created`);
+}
+
 export function storedKey(accountId: string, keyId: string, fields: Fields): StoredKey | null {
   const text = fields.get(keyId);
-  if (text === undefined) return null;
+  if (text === undefined || !isKey(keyId, fields)) return null;
   const profile = JSON.parse(text) as KeyProfile;
   const paused = fields.get(`${keyId}:paused`) ?? "";
   const ceiling = fields.get(`${keyId}:ceiling`) ?? "";
@@ -190,7 +195,7 @@ async function sumsOf(link: LedgerLink, accountId: string, { scope, period }: Sc
 }
 
 export function keyIdsOf(fields: Fields): string[] {
-  return [...fields.keys()].filter((name) => fields.has(`${name}:created`));
+  return [...fields.keys()].filter((name) => isKey(name, fields));
 }
 
 /** Adds what a key has spent and holds in its current period. */

@@ -45,6 +45,22 @@ it("that an account's bounds have become strict is told to all processes, in the
   expect(told).toEqual(["ada"]);
 });
 
+it("neither a key's external id nor one of its fields is taken for a key", async () => {
+  const { other } = await startSpooled();
+  const bound = { ceilingNano: nano(CENT), ceilingPeriod: "day" } as const;
+  await other.createKey("ada", newKey("agent", { externalId: "foo", ...bound }));
+  await other.createKey("ada", newKey("second", { externalId: "foo:created" }));
+  const listed = { [OWN]: OPEN, agent: { paused: false, ceilingNano: CENT }, second: OPEN };
+  expect(boundsOf(await other.keys("ada"))).toEqual(listed);
+  for (const keyId of ["external:foo", "agent:ceiling", "agent:created"]) {
+    expect(await other.key("ada", keyId)).toBeNull();
+    expect(await other.patchKey("ada", keyId, { paused: true })).toBeNull();
+    expect(await other.rotateKey("ada", keyId, "new secret", "tg_sk_ne...ew")).toBeNull();
+    expect(await other.deleteKey("ada", keyId)).toBe(false);
+  }
+  expect(boundsOf(await other.keys("ada"))).toEqual(listed);
+});
+
 describe("with a replica", () => {
   it("a change is acknowledged when the replica has it, and nobody meets a revoked key after a failover", async () => {
     const { ledger, way, other, redis, replica, proxy } = await startReplicated();
