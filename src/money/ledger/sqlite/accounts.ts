@@ -171,6 +171,14 @@ export class AccountTables {
     return scope;
   }
 
+  /** The same for a reader. Readers may name any scope, so one that was not in memory does not stay there. */
+  lookScope(account: AccountState, ofAccount: string, day: number): ScopeState {
+    const wasInMemory = account.scopes.has(ofAccount);
+    const scope = this.scope(account, ofAccount, day);
+    if (!wasInMemory) account.scopes.delete(ofAccount);
+    return scope;
+  }
+
   day(account: AccountState, name: string, onDay: number): DayState {
     const day = countingDay(name, onDay);
     return dayIn(this.scope(account, name, day), day);

@@ -193,7 +193,7 @@ export function keyRow(state: LedgerState, key: KeyState): KeyRow | null {
   if (account === null) return null;
   const day = dayOf(state.accountNow(account));
   const period = key.ceilingNano === null ? "day" : (key.ceilingPeriod ?? "day");
-  const scope = state.accounts.scope(account, keyScope(key.keyId), day);
+  const scope = state.accounts.lookScope(account, keyScope(key.keyId), day);
   const { spent, held } = periodSum(scope, period, day, periodEnd(period, day));
   const { secretHash: _, ...shown } = key;
   return { ...shown, periodSpentNano: nano(spent), periodHeldNano: nano(held) };
@@ -209,7 +209,7 @@ export function spentToday(state: LedgerState, [accountId, scopes]: Args<"spentT
   const account = state.accounts.account(accountId);
   if (account === null) return scopes.map(() => ZERO);
   const day = dayOf(state.accountNow(account));
-  return scopes.map((scope) => nano(state.accounts.scope(account, scope, day).days.get(day)?.spent ?? 0));
+  return scopes.map((scope) => nano(state.accounts.lookScope(account, scope, day).days.get(day)?.spent ?? 0));
 }
 
 /** Each scope's sums in the account's current period. */
@@ -219,7 +219,7 @@ export function periodSums(state: LedgerState, [accountId, asked]: Args<"periodS
   return asked.map(({ scope, period }) => {
     const end = periodEnd(period, day);
     const none = { spent: 0, held: 0, absorbed: 0 };
-    const sum = account === null ? none : periodSum(state.accounts.scope(account, scope, day), period, day, end);
+    const sum = account === null ? none : periodSum(state.accounts.lookScope(account, scope, day), period, day, end);
     const { spent, held, absorbed } = sum;
     const resetsAtMs = end * DAY_MS;
     return { spentNano: nano(spent), heldNano: nano(held), absorbedNano: nano(absorbed), resetsAtMs };

@@ -2,12 +2,18 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { fillLedger } from "../../../../bench/fill-ledger.ts";
 import { nano } from "../../../../src/core/money.ts";
+import { AccountTables } from "../../../../src/money/ledger/sqlite/accounts.ts";
+import * as admin from "../../../../src/money/ledger/sqlite/admin.ts";
+import { reserveList, reserveOf } from "../../../../src/money/ledger/sqlite/compact.ts";
+import { EntryTables } from "../../../../src/money/ledger/sqlite/entries.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
+import { reserve } from "../../../../src/money/ledger/sqlite/reserve.ts";
+import { LedgerState } from "../../../../src/money/ledger/sqlite/state.ts";
 import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { folderForTest } from "../../../support/for-file.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
-import { charge, newAccount, newKey } from "../requests.ts";
+import { CENT, charge, holdRequest, newAccount, newKey } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 
 let folder: string;
@@ -47,6 +53,37 @@ test("with more accounts than are kept in memory, who has not called longest lea
   expect(nameOf("a0")).toBe("a0");
   expect(nameOf(`a${MANY - 1}`)).toBe(`a${MANY - 1}`);
   expect(nameOf("a1")).toBe("read from the file");
+  database.close();
+});
+
+test("sums that are only read do not stay in memory; those of holds do", () => {
+  const database = openDatabase(file);
+  const time = { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() };
+  openUnit(database, time);
+  database.exec("BEGIN");
+  const state = new LedgerState(new AccountTables(database), new EntryTables(database), time);
+  admin.openAccount(state, newAccount("a", 1_000));
+  const scopes = () => [...(state.accounts.inMemory("a")?.scopes.keys() ?? [])];
+  const readAll = () => {
+    for (let at = 0; at < 1_000; at++) admin.periodSums(state, ["a", [{ scope: `run:${at}`, period: "run" }]]);
+    for (let at = 0; at < 100; at++) {
+      admin.createKey(state, ["a", newKey(`agent ${at}`)]);
+      admin.oneKey(state, ["a", `agent ${at}`]);
+      admin.deleteKey(state, ["a", `agent ${at}`]);
+    }
+    admin.spentToday(state, ["a", ["group:unused"]]);
+    admin.keyRows(state, ["a"]);
+  };
+  readAll();
+  expect(scopes()).toEqual([]);
+  const hold = holdRequest({ accountId: "a", holdId: "hold", cents: 2, nowMs: clock.epochMs() });
+  reserve(state, reserveOf(reserveList(hold)));
+  const held = scopes();
+  expect(held).toContain("key:a.key");
+  readAll();
+  expect(scopes()).toEqual(held);
+  expect(admin.oneKey(state, ["a", "a.key"])).toMatchObject({ periodHeldNano: 2 * CENT });
+  database.exec("COMMIT");
   database.close();
 });
 
