@@ -88,9 +88,10 @@ export async function deleteProviderKey(
   provider: string,
 ): Promise<Answer> {
   await changeRules(rules, accountId, (before) => {
-    const { [provider]: gone, ...providerKeys } = before.providerKeys;
-    if (gone !== undefined) return { ...before, providerKeys };
-    throw missing("provider_key", "There is no key of this provider.");
+    if (!Object.hasOwn(before.providerKeys, provider))
+      throw missing("provider_key", "There is no key of this provider.");
+    const { [provider]: _, ...providerKeys } = before.providerKeys;
+    return { ...before, providerKeys };
   });
   return { status: 200, body: { provider, deleted: true } };
 }
