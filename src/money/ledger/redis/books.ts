@@ -62,7 +62,7 @@ async function idempotencyRows({ link, clock }: RedisBooks): Promise<Map<string,
     const lapsesAtMs = Number(row.get("lapses") ?? 0);
     if (lapsesAtMs <= clock.epochMs()) continue;
     const one = { keyId, key, fingerprint: word("fingerprint"), holdId: word("hold"), state: word("state") };
-    found.set(accountId, [...(found.get(accountId) ?? []), { ...one, effect: word("effect"), lapsesAtMs }]);
+    getOrMake(found, accountId, () => []).push({ ...one, effect: word("effect"), lapsesAtMs });
   }
   return found;
 }
