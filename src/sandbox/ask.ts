@@ -156,9 +156,9 @@ export function jsonTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }
 
-/** The key for faults that apply once: the model and the messages, or the name from `[[id: ...]]`. */
-export function conversationOf(ask: Ask): string {
-  return `${ask.model} ${directivesOf(ask.turns).id ?? askSeed(ask)}`;
+/** The key for faults that apply once: the model and the messages, or the name from `[[id: ...]]`. A hash, because callers choose the lengths. */
+export function conversationOf(ask: Ask): number {
+  return seedOf(JSON.stringify([ask.model, directivesOf(ask.turns).id ?? ask.turns]));
 }
 
 /** Depends only on the model and the messages, so that a streamed and a unary answer have the same text. */

@@ -7,14 +7,14 @@ const CONVERSATIONS_MAX = 10_000;
 
 export class ScriptedFaults {
   readonly #clock: Clock;
-  readonly #firstAtMs = new Map<string, number>();
+  readonly #firstAtMs = new Map<number, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Whether the fault applies to this attempt. Once a second attempt has passed, the conversation starts over. */
-  applies(conversation: string, when: Conduct["when"]): boolean {
+  applies(conversation: number, when: Conduct["when"]): boolean {
     if (when === "always") return true;
     const seenAtMs = this.#firstAtMs.get(conversation);
     if (seenAtMs !== undefined)

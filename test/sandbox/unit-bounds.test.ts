@@ -1,9 +1,12 @@
-// Odd inputs of stand-ins for models sold by units: their answers stay small, and their counts stay numbers.
+// Odd inputs of stand-ins: their answers and what they keep stay small, and their counts stay numbers.
 import { expect, it } from "vitest";
 import type { Answer } from "../../src/sandbox/answer.ts";
+import { conversationOf } from "../../src/sandbox/ask.ts";
 import type { Dialect } from "../../src/sandbox/dialect.ts";
 import { audioTranscription } from "../../src/sandbox/dialects/audio.ts";
+import { embeddings } from "../../src/sandbox/dialects/embeddings.ts";
 import { cohereRerank } from "../../src/sandbox/dialects/rerank.ts";
+import { inputAsk } from "../../src/sandbox/dialects/unit-reading.ts";
 import { HEALTHY } from "../../src/sandbox/faults.ts";
 
 const ANSWER: Answer = {
@@ -33,4 +36,22 @@ it("a query as long as a chunk leaves room for a document", () => {
   const query = "word ".repeat(500);
   const answer = answered(cohereRerank, "/v2/rerank", { model: "m", query, documents: ["one", "two words"] });
   expect(answer).toMatchObject({ meta: { billed_units: { search_units: 1 } } });
+});
+
+it.each([
+  [2_048, 4_096, true],
+  [2_048, 1_536, false],
+  [1, 4_096, false],
+])("%s inputs of %s dimensions are refused: %s", (count, dimensions, isRefused) => {
+  const json = { model: "m", input: Array<string>(count).fill("word"), dimensions };
+  const read = embeddings.read(json, { url: new URL("/v1/embeddings", "http://sandbox"), headers: {} });
+  expect("kind" in read ? read.param : null).toBe(isRefused ? "dimensions" : null);
+});
+
+it("a long id or model leaves a short key for faults that apply once", () => {
+  const long = "x".repeat(1_000_000);
+  const asks = [inputAsk(long, []), inputAsk("m", [])].map((ask) => {
+    return { ...ask, turns: [{ role: "user" as const, text: `[[id: ${long}]]`, parts: 0 }] };
+  });
+  for (const ask of asks) expect(String(conversationOf(ask)).length).toBeLessThan(100);
 });

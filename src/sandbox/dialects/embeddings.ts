@@ -1,10 +1,13 @@
 // The embeddings dialect: vectors that depend only on the text.
 import { z } from "zod";
 import type { Ask } from "../ask.ts";
+import { refuse } from "../dialect.ts";
 import { type Random, randomFrom, seedOf } from "../vocabulary.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const DIMENSIONS = 1_536;
+/** Of all vectors of an answer, because a whole answer is one text. */
+const NUMBERS_MAX = 3_200_000;
 
 const tokens = z.array(z.number().int().min(0)).min(1);
 const body = z.looseObject({
@@ -35,10 +38,13 @@ function askOf(model: string, inputs: readonly Input[]): Ask {
 }
 
 export const embeddings = unitDialect(/\/embeddings$/, body, (asked) => {
-  const { model, dimensions, encoding_format } = asked;
+  const { model, encoding_format } = asked;
+  const dimensions = asked.dimensions ?? DIMENSIONS;
   const inputs = inputsOf(asked.input);
+  if (inputs.length * dimensions > NUMBERS_MAX)
+    return refuse("dimensions", `${inputs.length} inputs of ${dimensions} dimensions exceed ${NUMBERS_MAX} numbers.`);
   const embedding = (input: Input) => {
-    const vector = vectorOf(randomFrom(seedOf(JSON.stringify(input))), dimensions ?? DIMENSIONS);
+    const vector = vectorOf(randomFrom(seedOf(JSON.stringify(input))), dimensions);
     return encoding_format === "base64"
       ? Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64")
       : Array.from(vector);
