@@ -1,5 +1,6 @@
 // One request's connection: writes with backpressure, sleeps until the client leaves, and ends abruptly on demand (FIN, reset).
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
 
 export interface Connection {
   /** The client has left, or the answer has ended. */
@@ -16,6 +17,9 @@ export interface Connection {
   destroy(): void;
   reset(): void;
 }
+
+/** The most pieces to queue before waiting for the kernel, because each takes far more memory than its bytes. */
+const PIECES_MAX = 4_096;
 
 /** If `pieceBytes` is above zero, every write is split into pieces of that size, each sent as a separate chunk. */
 export function createConnection(
@@ -34,7 +38,7 @@ export function createConnection(
   // A write after the client has left fails here; the close event reports that already.
   response.on("error", () => {});
 
-  const write = (bytes: string | Buffer) =>
+  const writeChunks = (chunks: readonly (string | Buffer)[]) =>
     new Promise<void>((resolve) => {
       if (closed) return resolve();
       wakers.add(resolve);
@@ -44,14 +48,27 @@ export function createConnection(
         wakers.delete(resolve);
         resolve();
       };
-      if (pieceBytes === 0) return void response.write(bytes, written);
-      const whole = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);
       // Otherwise newer releases of Node.js merge all that is written in a turn into one chunk.
-      response.socket?.cork();
-      for (let to = pieceBytes; to < whole.length + pieceBytes; to += pieceBytes)
-        response.write(whole.subarray(to - pieceBytes, to), to >= whole.length ? written : undefined);
-      response.socket?.uncork();
+      if (pieceBytes > 0) response.socket?.cork();
+      for (const [at, chunk] of chunks.entries())
+        response.write(chunk, at === chunks.length - 1 ? written : undefined);
+      if (pieceBytes > 0) response.socket?.uncork();
     });
+
+  const writePieces = async (whole: Buffer) => {
+    for (let from = 0; from < whole.length && !closed; from += PIECES_MAX * pieceBytes) {
+      const part = whole.subarray(from, from + PIECES_MAX * pieceBytes);
+      const count = Math.ceil(part.length / pieceBytes);
+      await writeChunks(
+        Array.from({ length: count }, (_, at) => part.subarray(at * pieceBytes, (at + 1) * pieceBytes)),
+      );
+      // The kernel may take a part at once; other requests get a turn even then.
+      await setImmediate();
+    }
+  };
+
+  const write = (bytes: string | Buffer) =>
+    pieceBytes === 0 ? writeChunks([bytes]) : writePieces(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes));
 
   return {
     get closed() {

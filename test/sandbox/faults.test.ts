@@ -1,6 +1,9 @@
 // Every fault of the table, seen on the wire in the chat-completions dialect.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
+import { createConnection } from "../../src/sandbox/connection.ts";
 import { conductOf, FAULTS } from "../../src/sandbox/faults.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { forFile } from "../support/for-file.ts";
@@ -294,6 +297,22 @@ describe("the sandbox's faults", () => {
     const short = await call("cut-after-40", { stream: false, text: "[[words: 20]]" });
     expect(JSON.parse(short.body).usage.completion_tokens).toBe(20);
   });
+});
+
+it("a long answer in pieces is queued part by part", async () => {
+  const text = Array.from({ length: 5_000 }, (_, at) => `word ${at} `).join("");
+  let queued = 0;
+  const server = createServer((request, response) => {
+    void createConnection(request, response, { pieceBytes: 1, onClose: () => {} }).send(200, {}, text);
+    queued = response.writableLength;
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const answer = await rawCall({ url: `http://127.0.0.1:${port}/`, body: "" });
+  server.close();
+  expect(answer).toMatchObject({ status: 200, whole: true, body: text });
+  expect(new Set(answer.chunkSizes)).toEqual(new Set([1]));
+  expect(queued).toBeLessThan(text.length);
 });
 
 describe("a model's name", () => {
