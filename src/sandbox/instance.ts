@@ -8,22 +8,29 @@ const DEPTH_MAX = 6;
 const VALUES_MAX = 10_000;
 const VALUE_CHARS = 8;
 
-/** One value in the making. `left`: how many more values it may contain; a long text counts as several. */
+/** One value in the making. `left`: how many more values it may contain; a long text or list counts as several. */
 interface Making {
   readonly root: Schema;
   readonly random: Random;
   left: number;
 }
 
-const FORMATS: Readonly<Record<string, string>> = {
-  "date-time": "2026-01-02T03:04:05Z",
-  date: "2026-01-02",
-  time: "03:04:05Z",
-  email: "someone@example.com",
-  uri: "https://example.com/",
-  uuid: "00000000-0000-4000-8000-000000000000",
-  ipv4: "192.0.2.1",
-};
+/** Charges for characters or entries that are read or copied for a value. */
+function charge(making: Making, length: number): void {
+  making.left -= length / VALUE_CHARS;
+}
+
+const FORMATS: ReadonlyMap<unknown, string> = new Map(
+  Object.entries({
+    "date-time": "2026-01-02T03:04:05Z",
+    date: "2026-01-02",
+    time: "03:04:05Z",
+    email: "someone@example.com",
+    uri: "https://example.com/",
+    uuid: "00000000-0000-4000-8000-000000000000",
+    ipv4: "192.0.2.1",
+  }),
+);
 
 function numberAt(schema: Schema, name: string): number | null {
   const value = schema[name];
@@ -31,10 +38,11 @@ function numberAt(schema: Schema, name: string): number | null {
 }
 
 /** Follows a local reference such as `#/$defs/name`. */
-function resolve(schema: Schema, root: Schema): Schema {
+function resolve(schema: Schema, making: Making): Schema {
   let at = schema;
-  for (let hops = 0; typeof at.$ref === "string" && hops < 10; hops++) {
-    let target: unknown = root;
+  for (let hops = 0; typeof at.$ref === "string" && hops < 10 && making.left > 0; hops++) {
+    charge(making, at.$ref.length);
+    let target: unknown = making.root;
     for (const step of at.$ref.replace(/^#\/?/, "").split("/").filter(Boolean))
       target = isRecord(target) ? target[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
     at = isRecord(target) ? target : {};
@@ -42,19 +50,26 @@ function resolve(schema: Schema, root: Schema): Schema {
   return at;
 }
 
+/** No type has a longer name, and no list of them has more entries. */
+const TYPE_CHARS_MAX = "boolean".length;
+const TYPES_MAX = 7;
+
 function typeOf(schema: Schema): string {
-  const types = Array.isArray(schema.type) ? schema.type : [schema.type];
-  const named = types.find((type) => typeof type === "string" && type.toLowerCase() !== "null") ?? types[0];
-  if (typeof named === "string") return named.toLowerCase();
+  const all: readonly unknown[] = Array.isArray(schema.type) ? schema.type.slice(0, TYPES_MAX) : [schema.type];
+  const types = all.flatMap((type) =>
+    typeof type === "string" && type.length <= TYPE_CHARS_MAX ? [type.toLowerCase()] : [],
+  );
+  const named = types.find((type) => type !== "null") ?? types[0];
+  if (named !== undefined) return named;
   if (isRecord(schema.properties)) return "object";
   return isRecord(schema.items) ? "array" : "string";
 }
 
 function stringOf(schema: Schema, making: Making): string {
-  const format = FORMATS[String(schema.format)];
+  const format = FORMATS.get(schema.format);
   if (format !== undefined) return format;
   const least = Math.min(numberAt(schema, "minLength") ?? 0, Math.max(0, making.left) * VALUE_CHARS);
-  making.left -= least / VALUE_CHARS;
+  charge(making, least);
   const text = phraseFrom(making.random).padEnd(least, "-");
   return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
 }
@@ -100,8 +115,11 @@ function numberOf(schema: Schema, random: Random, whole: boolean): number {
 
 function objectOf(schema: Schema, making: Making, depth: number): Record<string, unknown> {
   const properties = isRecord(schema.properties) ? schema.properties : {};
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const names = Object.keys(properties).filter((name) => depth < DEPTH_MAX || required.includes(name));
+  const listed = Array.isArray(schema.required) ? schema.required : [];
+  const required = new Set(listed);
+  const all = Object.keys(properties);
+  const names = all.filter((name) => depth < DEPTH_MAX || required.has(name));
+  charge(making, all.length + listed.length + names.join("").length);
   return Object.fromEntries(names.map((name) => [name, instanceAt(properties[name], making, depth + 1)]));
 }
 
@@ -112,18 +130,33 @@ function arrayOf(schema: Schema, making: Making, depth: number): unknown[] {
   return Array.from({ length: count }, () => instanceAt(schema.items, making, depth + 1));
 }
 
+/** A `const` or one of an `enum`. */
+function copyOf(value: unknown, making: Making): unknown {
+  charge(making, JSON.stringify(value ?? null).length);
+  return value;
+}
+
+function mergedOf(allOf: readonly unknown[], making: Making): Schema {
+  const merged: Record<string, unknown> = {};
+  charge(making, allOf.length);
+  for (const one of allOf.filter(isRecord)) {
+    charge(making, Object.keys(one).length);
+    Object.assign(merged, one);
+  }
+  return merged;
+}
+
 function instanceAt(value: unknown, making: Making, depth: number): unknown {
-  const { root, random } = making;
+  const { random } = making;
   if (making.left-- <= 0) return null;
   if (!isRecord(value)) return wordFrom(random);
-  const schema = resolve(value, root);
-  if (schema.const !== undefined) return schema.const;
-  if (Array.isArray(schema.enum)) return schema.enum[Math.floor(random() * schema.enum.length)];
+  const schema = resolve(value, making);
+  if (schema.const !== undefined) return copyOf(schema.const, making);
+  if (Array.isArray(schema.enum)) return copyOf(schema.enum[Math.floor(random() * schema.enum.length)], making);
   if (depth > 2 * DEPTH_MAX) return null;
   const options = [schema.anyOf, schema.oneOf].find(Array.isArray);
   if (options) return instanceAt(options[depth < DEPTH_MAX ? 0 : options.length - 1], making, depth + 1);
-  if (Array.isArray(schema.allOf))
-    return instanceAt(Object.assign({}, ...schema.allOf.filter(isRecord)), making, depth + 1);
+  if (Array.isArray(schema.allOf)) return instanceAt(mergedOf(schema.allOf, making), making, depth + 1);
   switch (typeOf(schema)) {
     case "object":
       return objectOf(schema, making, depth);

@@ -37,6 +37,46 @@ it.each([
   ["lists in lists", { type: "array", minItems: 2_000, items: { type: "array", minItems: 2_000, items: {} } }],
   ["a text of half a gigabyte", { type: "string", minLength: 5e8 }],
   ["an object of itself, thirty times", Deep],
+  ["a long constant, ten thousand times", { type: "array", minItems: 10_000, items: { const: "x".repeat(4_000) } }],
+  ["a long choice, ten thousand times", { type: "array", minItems: 10_000, items: { enum: ["x".repeat(4_000)] } }],
+  [
+    "a property with a long name, ten thousand times",
+    { type: "array", minItems: 10_000, items: { type: "object", properties: { ["x".repeat(4_000)]: {} } } },
+  ],
 ])("%s costs no more than a small value", (_, schema) => {
   expect(JSON.stringify(instanceOf(schema, () => 0.5)).length).toBeLessThan(2_000_000);
+});
+
+const wide = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`p${at}`, { type: "string" }]));
+/** Deep enough that only required properties are filled. */
+let WideDeep: object = {
+  type: "array",
+  minItems: 10_000,
+  items: { type: "object", properties: wide, required: ["p0", ...Object.keys(wide).map((name) => `no ${name}`)] },
+};
+for (let at = 0; at < 5; at++) WideDeep = { type: "array", maxItems: 1, items: WideDeep };
+
+it.each([
+  [
+    "a long reference",
+    { type: "array", minItems: 10_000, items: { $ref: `#/${"a/".repeat(2_000)}` }, a: { type: "string" } },
+  ],
+  ["an object with many properties, most left out", WideDeep],
+  ["a union of many fields", { type: "array", minItems: 10_000, items: { allOf: [wide, { type: "string" }] } }],
+])("%s counts as several values", (_, schema) => {
+  let draws = 0;
+  instanceOf(schema as Record<string, unknown>, () => {
+    draws += 1;
+    return 0.5;
+  });
+  expect(draws).toBeLessThan(1_000);
+});
+
+it.each([
+  [{ type: "string", format: "constructor" }, expect.stringMatching(/^\w+ \w+$/)],
+  [{ type: "string", format: "date" }, "2026-01-02"],
+  [{ type: ["null", "integer"], minimum: 3, maximum: 3 }, 3],
+  [{ type: "x".repeat(100), properties: {} }, {}],
+])("makes a value of %j", (schema, value) => {
+  expect(instanceOf(schema, () => 0.5)).toEqual(value);
 });
