@@ -83,7 +83,7 @@ interface Batch {
   /** What the lines came to; null: it runs. */
   results: Results | null;
   /** Runs the lines. */
-  settling: Promise<Results> | null;
+  settling: Promise<void> | null;
   isCutOnce: boolean;
 }
 
@@ -93,6 +93,8 @@ interface Words {
 }
 
 const BYTES_MAX = 128 * 1024 * 1024;
+/** Of one batch. Once its results have more characters, no further line runs. */
+const RESULT_CHARS_MAX = BYTES_MAX / 4;
 const unknown: Refusal = { kind: "no_path", message: "No such file or batch." };
 
 export interface BatchRoomParts {
@@ -204,7 +206,7 @@ export class BatchRoom {
     };
     if (isMessages && batch.wrong !== null) return { kind: "invalid", message: batch.wrong };
     this.#batches.unshift(batch);
-    this.#batches.splice(fitting(this.#batches.map(({ bytes }) => bytes)));
+    this.#evict();
     return faults.includes("batch-unheard") ? "cut" : { status: 200, body: viewOf(batch) };
   }
 
@@ -221,7 +223,9 @@ export class BatchRoom {
     const after = query.get(isMessages ? "after_id" : "after");
     const rest = known.slice(known.findIndex(({ id }) => id === after) + 1);
     const limit = Number(query.get("limit") ?? 20);
-    const data = await Promise.all(rest.slice(0, limit).map((batch) => this.#view(batch)));
+    const data: Record<string, unknown>[] = [];
+    // One after the other, because running the lines of one may evict another.
+    for (const batch of rest.slice(0, limit)) if (this.#batches.includes(batch)) data.push(await this.#view(batch));
     return { status: 200, body: { object: "list", data, has_more: rest.length > limit } };
   }
 
@@ -240,22 +244,32 @@ export class BatchRoom {
     const share = faults.includes("batch-expired") ? 0.5 : Math.min(1, msMax === 0 ? 1 : ms / msMax);
     // A second look does not run the lines again.
     batch.settling ??= this.#runAll(batch, Math.floor(share * lines.length));
-    batch.results = await batch.settling;
+    await batch.settling;
     return batch.results;
   }
 
-  async #runAll(batch: Batch, done: number): Promise<Results> {
+  async #runAll(batch: Batch, done: number): Promise<void> {
     const { lines, isMessages, faults } = batch;
-    const results = { answers: [] as string[], errors: [] as string[], failed: 0, cut: lines.length - done };
+    const results = { answers: [] as string[], errors: [] as string[], failed: 0, cut: 0 };
+    let chars = 0;
     for (const [at, line] of lines.entries()) {
-      const answer = at < done ? await this.#run(batch, line, at) : null;
+      const answer = at < done && chars <= RESULT_CHARS_MAX ? await this.#run(batch, line, at) : null;
       const isGood = answer !== null && answer.status < 300;
-      if (answer !== null && !isGood) results.failed += 1;
-      (isGood || isMessages ? results.answers : results.errors).push(resultLine(batch, line, answer));
+      if (answer === null) results.cut += 1;
+      else if (!isGood) results.failed += 1;
+      const result = resultLine(batch, line, answer);
+      chars += result.length;
+      (isGood || isMessages ? results.answers : results.errors).push(result);
     }
     if (faults.includes("batch-unknown") && results.answers[0] !== undefined)
       results.answers.push(results.answers[0].replace(/"custom_id":"[^"]*"/, '"custom_id":"nobody-0-0"'));
-    return results;
+    batch.results = results;
+    this.#evict();
+  }
+
+  /** Drops the oldest batches for which there is no memory. */
+  #evict(): void {
+    for (const old of this.#batches.splice(fitting(this.#batches.map(sizeOf)))) old.results = null;
   }
 
   async #run({ adapter, faults, headers }: Batch, { path, body }: Line, at: number): Promise<Words> {
@@ -303,6 +317,11 @@ function fitting(bytes: readonly number[]): number {
   return first < 0 ? bytes.length : Math.max(1, first);
 }
 
+function sizeOf({ bytes, results }: Batch): number {
+  const lines = results === null ? [] : [...results.answers, ...results.errors];
+  return lines.reduce((sum, line) => sum + line.length, bytes);
+}
+
 function outputsOf({ id, isMessages, results }: Batch): string[] {
   const { answers = [], errors = [] } = isMessages ? {} : (results ?? {});
   return [...(answers.length === 0 ? [] : [`${id}-answers`]), ...(errors.length === 0 ? [] : [`${id}-errors`])];
@@ -346,8 +365,7 @@ function resultLine({ isMessages, cancelledMs }: Batch, { customId }: Line, answ
 }
 
 function viewOf(batch: Batch): Record<string, unknown> {
-  const { id, isMessages, lines, createdMs, cancelledMs, faults, wrong, shown, results } = batch;
-  const isExpired = faults.includes("batch-expired");
+  const { id, isMessages, lines, createdMs, cancelledMs, wrong, shown, results } = batch;
   const left = results === null ? lines.length : 0;
   const { failed = 0, cut = 0 } = results ?? {};
   const good = lines.length - left - cut - failed;
@@ -362,7 +380,7 @@ function viewOf(batch: Batch): Record<string, unknown> {
       results_url: results === null ? null : `http://sandbox/messages/batches/${id}/results`,
     };
   }
-  const ended = cancelledMs !== null ? "cancelled" : isExpired ? "expired" : "completed";
+  const ended = cancelledMs !== null ? "cancelled" : cut > 0 ? "expired" : "completed";
   return {
     id,
     object: "batch",
