@@ -18,8 +18,16 @@ export interface Connection {
   reset(): void;
 }
 
-/** The most pieces to queue before waiting for the kernel, because each takes far more memory than its bytes. */
+/** The most pieces to queue before waiting for the kernel and giving other requests a turn. Each takes far more memory than its bytes. */
 const PIECES_MAX = 4_096;
+
+function* groupsOf(whole: Buffer, pieceBytes: number): Generator<readonly Buffer[]> {
+  for (let from = 0; from < whole.length; from += PIECES_MAX * pieceBytes) {
+    const part = whole.subarray(from, from + PIECES_MAX * pieceBytes);
+    const count = Math.ceil(part.length / pieceBytes);
+    yield Array.from({ length: count }, (_, at) => part.subarray(at * pieceBytes, (at + 1) * pieceBytes));
+  }
+}
 
 /** If `pieceBytes` is above zero, every write is split into pieces of that size, each sent as a separate chunk. */
 export function createConnection(
@@ -50,25 +58,17 @@ export function createConnection(
       };
       // Otherwise newer releases of Node.js merge all that is written in a turn into one chunk.
       if (pieceBytes > 0) response.socket?.cork();
-      for (const [at, chunk] of chunks.entries())
-        response.write(chunk, at === chunks.length - 1 ? written : undefined);
+      for (const [at, chunk] of chunks.entries()) response.write(chunk, at === chunks.length - 1 ? written : undefined);
       if (pieceBytes > 0) response.socket?.uncork();
     });
 
-  const writePieces = async (whole: Buffer) => {
-    for (let from = 0; from < whole.length && !closed; from += PIECES_MAX * pieceBytes) {
-      const part = whole.subarray(from, from + PIECES_MAX * pieceBytes);
-      const count = Math.ceil(part.length / pieceBytes);
-      await writeChunks(
-        Array.from({ length: count }, (_, at) => part.subarray(at * pieceBytes, (at + 1) * pieceBytes)),
-      );
-      // The kernel may take a part at once; other requests get a turn even then.
-      await setImmediate();
+  const write = async (bytes: string | Buffer) => {
+    if (pieceBytes === 0) return writeChunks([bytes]);
+    for (const group of groupsOf(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes), pieceBytes)) {
+      if (closed) return;
+      await Promise.all([writeChunks(group), setImmediate()]);
     }
   };
-
-  const write = (bytes: string | Buffer) =>
-    pieceBytes === 0 ? writeChunks([bytes]) : writePieces(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes));
 
   return {
     get closed() {
