@@ -163,7 +163,7 @@ export function comparison(query: URLSearchParams, catalog: Catalog, measured: M
   const parts = { catalog, measured };
   const text = (name: string) => (query.get(name) ?? "").trim().slice(0, 100);
   const [words, takes, context, most, sort] = [text("q"), text("takes"), text("context"), text("price"), text("sort")];
-  const named = query.getAll("column").filter((id) => Object.hasOwn(COLUMNS, id));
+  const named = [...new Set(query.getAll("column"))].filter((id) => Object.hasOwn(COLUMNS, id));
   const columns = named.length === 0 ? DEFAULT_COLUMNS : named;
   const isOn = query.has("configured");
   const rank = Object.hasOwn(COLUMNS, sort) ? COLUMNS[sort]?.rank : undefined;

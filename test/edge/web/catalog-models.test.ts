@@ -43,4 +43,9 @@ describe("the comparison of models", () => {
     expect((await shown("q=nothing-is-called-so")).text).toContain("Change a filter");
     expect((await shown("context=x&price=x&sort=toString")).slugs).toEqual(all);
   });
+
+  it("shows a repeated column once", async () => {
+    const once = await shown("column=calls");
+    expect(await shown("column=calls&".repeat(50))).toEqual(once);
+  });
 });
