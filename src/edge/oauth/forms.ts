@@ -41,10 +41,10 @@ export function tooOften(limit: number): GatewayError {
   return new GatewayError("rate_limited", { detail: { limit, window_seconds: 60 }, retryAfterSeconds: 60 });
 }
 
-/** Redirects a person to the sign-in, which returns to the requested page. */
-export function toSignIn({ path, query }: GatewayRequest): Answer {
+/** Redirects a person to the sign-in, which returns to the requested page; /sign-out and the forms beside it have none. */
+export function toSignIn({ path, query }: GatewayRequest, signIn = "/sign-in"): Answer {
   const here = query.size === 0 ? path : `${path}?${query}`;
-  return seeOther(`/sign-in?next=${encodeURIComponent(here)}`);
+  return seeOther(/^(\/console)?\/sign-/.test(path) ? signIn : `${signIn}?next=${encodeURIComponent(here)}`);
 }
 
 /** Whether a form came from another site, by the origin that the browser sends. */

@@ -104,6 +104,12 @@ describe("the way in", () => {
     expect((await person.open(consent)).status).toBe(200);
   });
 
+  it("leads a form that has no page of its own, sent after the session ended, to the sign-in alone", async () => {
+    const person = new Person(gateway.url);
+    const out = await person.submit("/sign-out", { csrf: "old" });
+    expect([out.status, out.headers.get("location")]).toEqual([303, "/sign-in"]);
+  });
+
   it("is asked for with little chosen: a dollar a day, no action but search, a month", async () => {
     const { client, person } = await setUp();
     const begun = new URL(client.authorizePath(pkce().challenge), gateway.url);

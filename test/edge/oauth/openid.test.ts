@@ -416,6 +416,11 @@ describe("the operator's console", () => {
     expect(json.log).toMatchObject([{ by: "root@acme.example", proven: false }]);
   });
 
+  it("leads a sign-out that comes after the session has ended to the sign-in alone", async () => {
+    const answer = await new Person(gateway.adminUrl).submit("/console/sign-out", { csrf: "old" });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/sign-in"]);
+  });
+
   it("lets in no one else of the provider, nor an address that it has not verified", async () => {
     for (const [who, groups, isVerified] of [
       ["eve", ["night"], true],

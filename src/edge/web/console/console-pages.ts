@@ -4,6 +4,7 @@
 import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import type { Refusal } from "../../../money/accounts/admin-endpoints.ts";
 import type { Figures } from "../../../platform/observe/figures.ts";
+import { toSignIn } from "../../oauth/forms.ts";
 import { isCsrf } from "../../oauth/sessions.ts";
 import { eventsSection } from "../account/events.ts";
 import { callWith, findSection, has, type Look } from "../find.ts";
@@ -19,7 +20,7 @@ import type { Operator } from "./operator-sessions.ts";
 import { pricesSection } from "./prices.ts";
 import { routesSection } from "./routes.ts";
 import { RUNNING_LIVE, runningNow, runningSection } from "./running.ts";
-import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-in.ts";
+import { isOwnOrigin, operatorSignIn, type SignInParts } from "./sign-in.ts";
 import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
 import { doctorSection, logSection } from "./upkeep.ts";
 
@@ -63,7 +64,7 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
     places: PLACES,
     find: FIND,
     signOut: "/console/sign-out",
-    toSignIn,
+    toSignIn: (request) => toSignIn(request, "/console/sign-in"),
     async enter(request) {
       const session = await sessions.of(request);
       return session === null ? null : { ask: askAs(request, session), csrf: session.csrf };

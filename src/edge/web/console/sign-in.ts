@@ -55,11 +55,6 @@ async function signIn(parts: SignInParts, request: GatewayRequest) {
   return seeOther(to, [await sessions.begin(request, { name: typed === "" ? "operator" : typed, isProven: false })]);
 }
 
-export function toSignIn({ path, query, method }: GatewayRequest): Answer {
-  const here = method !== "GET" || query.size === 0 ? path : `${path}?${query}`;
-  return seeOther(`/console/sign-in?next=${encodeURIComponent(here)}`);
-}
-
 export function operatorSignIn(parts: SignInParts, door: Door): readonly EndpointSpec[] {
   return [
     ...(parts.operators === null ? [] : openIdSignIn(parts.operators, parts.sessions)),
