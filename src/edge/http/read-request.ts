@@ -280,6 +280,18 @@ export interface BodyOptions {
   readonly done: (body: Buffer | BodyRefusal) => void;
 }
 
+/** Fills blocks of 4 KiB: a separate buffer for each part of one byte would take more than a hundred. */
+function append(parts: Buffer[], bytes: Uint8Array): void {
+  let last = parts.pop() ?? NO_BODY;
+  if (last.length + bytes.length > last.buffer.byteLength) {
+    parts.push(last);
+    last = Buffer.allocUnsafeSlow(Math.max(4_096, bytes.length)).subarray(0, 0);
+  }
+  const longer = Buffer.from(last.buffer, 0, last.length + bytes.length);
+  longer.set(bytes, last.length);
+  parts.push(longer);
+}
+
 /**
  * Collects a body. Most arrive whole with their head, so watching for slow senders begins with the first part that is not the last; for a
  * body of known length uWebSockets passes what it has at once, even if that is nothing. Call `abandon` when the client leaves; nothing is
@@ -341,30 +353,22 @@ export class BodyReader implements SlowClient {
 
   #watch(): Buffer[] {
     this.#limits.slowClients.watch(this);
-    const parts: Buffer[] = [];
-    this.#parts = parts;
+    this.#parts = [];
     this.#options.long(this);
-    return parts;
+    return this.#parts;
   }
 
   /** uWebSockets reuses `part`'s memory after this returns, so it is copied, once. uWebSockets keeps passing parts after a refusal. */
   #take(part: ArrayBuffer | Uint8Array, isLast: boolean): void {
     if (this.#over) return;
     this.#bytes += part.byteLength;
-    const { bodyBytesMax } = this.#options;
-    if (this.#bytes > bodyBytesMax) {
-      this.#end({ error: tooLarge(bodyBytesMax), rest: "close" });
-      return;
-    }
-    const { share, headers } = this.#options.request;
-    const full = share !== null && headers.has("transfer-encoding") ? share.grow(part.byteLength) : null;
-    if (full !== null) {
-      this.#end({ error: full, rest: "close" });
-      return;
-    }
-    const copy = copyOf(part);
-    if (!isLast) (this.#parts ?? this.#watch()).push(copy);
-    else if (!this.#over) this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
+    const { request, bodyBytesMax } = this.#options;
+    const full = request.isChunked ? request.share?.grow(part.byteLength) : null;
+    const error = this.#bytes > bodyBytesMax ? tooLarge(bodyBytesMax) : full;
+    if (error != null) return this.#end({ error, rest: "close" });
+    const bytes = part instanceof ArrayBuffer ? new Uint8Array(part) : part;
+    if (!isLast) append(this.#parts ?? this.#watch(), bytes);
+    else this.#end(this.#parts === null ? copyOf(part) : Buffer.concat([...this.#parts, bytes], this.#bytes));
   }
 
   #letGo(): void {

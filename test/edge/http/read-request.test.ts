@@ -1,6 +1,9 @@
 // Request bodies: in pieces, too large, too slow, abandoned, and followed by the next request.
-import { describe, expect, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test, vi } from "vitest";
 import type { Reply } from "../../../src/core/endpoint.ts";
+import { BodyReader, type BodyRefusal } from "../../../src/edge/http/read-request.ts";
 import {
   afterChunked,
   BODY_BYTES_MAX,
@@ -17,6 +20,16 @@ const CHUNKED = ["content-type: application/json", "transfer-encoding: chunked"]
 
 function chunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+}
+
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
+
+/** The heap in use, and the memory of buffers outside it. */
+function heapBytes(): number {
+  collect();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
 }
 
 /** A listener that counts the requests that reached the pipeline. */
@@ -67,6 +80,28 @@ describe("a body", () => {
     await client.sees(/200 OK/);
     expect(handled).toEqual([body]);
     await afterChunked(client, /"method":"GET"/);
+  });
+
+  test("in parts of one byte takes little more memory than its bytes", () => {
+    let send: (part: Uint8Array, isLast: boolean) => void = () => {};
+    const onData = (handler: typeof send) => {
+      send = handler;
+    };
+    const limits = { bodyMsMax: 1_000, slowClients: { watch() {}, forget() {} } };
+    const done = vi.fn<(body: Buffer | BodyRefusal) => void>();
+    const head = { headers: new Map(), startedMs: 0, share: null, isChunked: false };
+    const options = { request: head, bodyBytesMax: 1e6, long() {}, done };
+    new BodyReader({ onData } as never, limits as never, options as never);
+    const part = new Uint8Array(1);
+    const before = heapBytes();
+    for (let at = 0; at < 200_000; at++) {
+      part[0] = at % 251;
+      send(part, false);
+    }
+    expect(heapBytes() - before).toBeLessThan(4_000_000);
+    send(new Uint8Array(10_000).fill(252), true);
+    const body = Buffer.concat([Uint8Array.from({ length: 200_000 }, (_, at) => at % 251), Buffer.alloc(10_000, 252)]);
+    expect(body.equals(done.mock.calls[0]?.[0] as Buffer)).toBe(true);
   });
 
   test("may be as large as the limit, and not a byte larger", async () => {
