@@ -37,10 +37,10 @@ export function createIdentities(records: Records, mintIds: () => Place) {
   const idOf = ({ issuer, subject }: Identity) => hash("sha256", JSON.stringify([issuer, subject]), "hex");
   const payerOf = (accountId: string) => `acct:${accountId}`;
 
-  async function put(identity: Identity, place: Place, ifVersion: number | null): Promise<boolean> {
+  async function put(identity: Identity, { accountId, keyId }: Place, ifVersion: number | null): Promise<boolean> {
     const words = identity.email ?? identity.subject;
-    const value = JSON.stringify({ ...place, words });
-    const row = { kind: KIND, id: idOf(identity), payer: payerOf(place.accountId), value, ttlMs: null, ifVersion };
+    const value = JSON.stringify({ accountId, keyId, words });
+    const row = { kind: KIND, id: idOf(identity), payer: payerOf(accountId), value, ttlMs: null, ifVersion };
     return (await records.put(row)) !== null;
   }
 

@@ -369,6 +369,19 @@ describe("where OIDC_ACCOUNTS is open", () => {
     removeFolder(folder);
   });
 
+  it("a link keeps nothing of the session that made it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-openid-"));
+    const parts = { onFatal() {}, onBroken() {}, archiveDir: folder };
+    const stores = await openStores(readConfig({ DATA_DIR: folder }), parts);
+    const session = { id: "hash of the cookie", accountId: "acct_1", keyId: "key_1", csrf: "token" };
+    const ada = { issuer: "https://id.example", subject: "ada", email: null };
+    await createIdentities(stores.records, mintOpening).link(ada, session);
+    const { rows } = await stores.records.list("oidc-identity", "acct:acct_1", 1, null);
+    expect(rows.map(({ value }) => JSON.parse(value))).toEqual([{ accountId: "acct_1", keyId: "key_1", words: "ada" }]);
+    await stores.close();
+    removeFolder(folder);
+  });
+
   it("none is opened for an address that is not verified", async () => {
     operators.isVerified = false;
     const person = at(opening);
