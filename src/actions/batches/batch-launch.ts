@@ -80,6 +80,8 @@ export interface NewBatch {
   readonly sent: unknown;
   /** The batch as its creator sees it. */
   view(jobId: string): Record<string, unknown>;
+  /** Runs once the batch is accepted, before its job can start. */
+  accepted?(): Promise<void>;
 }
 
 /** The payer of a batch. Throws where that is no account: only one can pay for what outlives its request. */
@@ -92,7 +94,7 @@ export function payerOf({ audience }: PlanCall): AccountPayer {
 export function launchPlan(
   { request }: PlanCall,
   payer: AccountPayer,
-  { start, sent, view }: NewBatch,
+  { start, sent, view, accepted }: NewBatch,
   records: Records,
 ): FramedPlan {
   const idempotency = idempotencyOf(request, sent);
@@ -131,6 +133,7 @@ export function launchPlan(
     whenCallerLeaves: "finish",
     cost: () => ({ chargeNano: ZERO, upstreamNano: ZERO, usage: null, estimated: false, priceVersion: BATCH_JOB }),
     async prepare(final) {
+      await accepted?.();
       await enter(jobId, start, payer, records);
       return final;
     },

@@ -18,6 +18,8 @@ import { checkMode } from "./read-input.ts";
 import { splitRequests } from "./split-requests.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
+/** How long the input of a refused or repeated request is kept. */
+const UNACCEPTED_MS_MAX = 3_600_000;
 const PATH = "/messages/batches";
 
 const body = z.object({
@@ -94,8 +96,8 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
       filename: "requests.jsonl",
       purpose: "messages_input",
       sizeBytes: lines.reduce((sum, { length }) => sum + length, 0),
-      // Only the running batch reads it.
-      expiresAtMs: createdAtMs + 2 * WINDOW_MS,
+      // Its owner cannot delete it, so it is soon gone unless the batch is accepted.
+      expiresAtMs: createdAtMs + UNACCEPTED_MS_MAX,
     },
     bytesOf(lines),
   );
@@ -124,7 +126,12 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
   }
   // The key is bound to the whole body.
   const whole = { ...sent, requests: lines.map((line) => line.toString("latin1")) };
-  return launchPlan(call, payer, { start, sent: whole, view: (id) => view(newState(id, start), baseUrl()) }, records);
+  const accepted = async () => {
+    // As long as a process that was cut off may need to end the batch.
+    if (!(await files.keepUntil(input, createdAtMs + 2 * WINDOW_MS))) throw new Error(`the input ${input.id} is gone`);
+  };
+  const batch = { start, sent: whole, view: (id: string) => view(newState(id, start), baseUrl()), accepted };
+  return launchPlan(call, payer, batch, records);
 }
 
 async function results(call: Call, own: OwnBatches, { files }: MessageBatchParts): Promise<StreamAnswer> {

@@ -1,4 +1,6 @@
 // Batches whose lines the gateway calls, as the official client and the ledger see them, against the sandbox.
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type OpenAI from "openai";
 import { toFile } from "openai";
 import { describe, expect, it } from "vitest";
@@ -419,6 +421,29 @@ describe("a batch of the messages wire", () => {
     const types = (await client.results(batch)).map(({ result }) => result.type);
     expect(types.filter((type) => type === "canceled")).toHaveLength(canceled);
     expect((await client.list("?limit=1")).data.map(({ id }) => id)).toEqual([made.id]);
+  });
+
+  it("keeps the input of the batch that runs, and that of a repeat or a refused request for an hour", async () => {
+    const account = await gateway.account();
+    // A provider runs it, and is never done.
+    const headers = { "idempotency-key": "once", "x-tollgate-sandbox-fault": "batch-slow-3600" };
+    const create = async (id: string) => {
+      const body = { tollgate_mode: "native", requests: [ask(id, { model: "anthropic/claude-haiku-4.5" })] };
+      const answer = await sendAs(account.key, "POST", `${gateway.url}/v1/messages/batches`, body, headers);
+      return { status: answer.status, id: ((await answer.json()) as Partial<MessageBatch>).id ?? "" };
+    };
+    const made = await create("slow");
+    expect(await create("slow")).toEqual({ status: 200, id: made.id });
+    expect(await create("other")).toMatchObject({ status: 422 });
+    const database = new DatabaseSync(join(gateway.dataDir, "tollgate.db"), { readOnly: true, timeout: 60_000 });
+    const inputs = database
+      .prepare("SELECT value FROM record WHERE kind = 'file' AND payer = ?")
+      .all(`acct:${account.accountId}/batch`)
+      .map(({ value }) => JSON.parse(String(value)) as { expiresAtMs: number });
+    database.close();
+    const afterMs = Date.now() + 2 * 3_600_000;
+    await clientOf(account).cancel(made.id);
+    expect([inputs.length, inputs.filter(({ expiresAtMs }) => expiresAtMs > afterMs).length]).toEqual([3, 1]);
   });
 
   it.each([[{}], [{ requests: [] }], [{ requests: {} }], [{ requests: [ask("a")], tollgate_mode: "both" }]])(
