@@ -185,8 +185,7 @@ export class AccountTables {
   }
 
   /** The number of the last posting counted in a scope. */
-  lastPosting(account: AccountState, name: string, day: number): number | null {
-    const scope = this.scope(account, name, day);
+  lastPosting(scope: ScopeState): number | null {
     if (scope.lastPosting === undefined) {
       const { last } = this.#sql.lastPosting.get(scope.name) as unknown as { last: number | null };
       scope.lastPosting = last;

@@ -207,7 +207,7 @@ export class LedgerState {
       legs: detail.legs,
       tags: detail.tags ?? [],
       beforeOfAccount: account.lastPosting,
-      beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
+      beforeOfKey: this.accounts.lastPosting(this.accounts.scope(account, keyScope(hold.keyId), hold.day)),
     });
     if (tellsCost && detail.beside !== undefined) {
       const { chargedNano, costNano } = detail.beside;

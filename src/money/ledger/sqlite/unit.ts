@@ -113,13 +113,15 @@ function operationsOn(state: LedgerState) {
 }
 
 /** A page of an account's or a key's postings; the cursor is the number of the next posting. */
-function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor }: PostingQuery) {
+export function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor }: PostingQuery) {
   const account = state.accounts.account(accountId);
   if (account === null) return { rows: [], next: null };
   const newest = () =>
     keyId === null
       ? account.lastPosting
-      : state.accounts.lastPosting(account, keyScope(keyId), dayOf(state.accountNow(account)));
+      : state.accounts.lastPosting(
+          state.accounts.lookScope(account, keyScope(keyId), dayOf(state.accountNow(account))),
+        );
   const from = cursor === null ? newest() : Number(cursor);
   return state.entries.list({ accountId, keyId }, Number.isSafeInteger(from) ? from : null, limit);
 }

@@ -9,7 +9,7 @@ import { EntryTables } from "../../../../src/money/ledger/sqlite/entries.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { reserve } from "../../../../src/money/ledger/sqlite/reserve.ts";
 import { LedgerState } from "../../../../src/money/ledger/sqlite/state.ts";
-import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
+import { type LedgerOperations, listTransactions, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { folderForTest } from "../../../support/for-file.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
@@ -72,6 +72,7 @@ test("sums that are only read do not stay in memory; those of holds do", () => {
       admin.deleteKey(state, ["a", `agent ${at}`]);
     }
     admin.spentToday(state, ["a", ["group:unused"]]);
+    listTransactions(state, { accountId: "a", keyId: "unknown", limit: 1, cursor: null });
     admin.keyRows(state, ["a"]);
   };
   readAll();
