@@ -5,7 +5,7 @@ export interface Target {
   readonly port: number;
   readonly tls?: boolean;
   readonly request: string;
-  /** Keys of callers. Each request takes one of them in place of `SOMEBODY`: the next one if `inTurn`, otherwise a random one. */
+  /** Callers' keys. Each request gets one in place of `SOMEBODY`: the next if `inTurn`, else a random one. */
   readonly callers?: readonly string[];
   readonly inTurn?: boolean;
 }

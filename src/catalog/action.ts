@@ -243,8 +243,8 @@ interface Answered {
 type WrittenAction<P> = Omit<ActionSpec<P>, "example"> & { readonly example: ActionSpec["example"] | Answered };
 
 /**
- * Types the functions of an action by its own `params` schema. `common` holds fields that several actions share; the action's own fields
- * take precedence.
+ * Derives the types of an action's functions from its `params` schema. `common` has fields that several actions share; the action's own
+ * fields override them.
  */
 export function action<P>(own: WrittenAction<P>): ActionSpec;
 export function action<P, Common extends object>(

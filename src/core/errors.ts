@@ -515,7 +515,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Failures of the gateway or its stores, of which the operator is told. */
+/** Failures of the gateway or its stores. They are reported to the operator. */
 const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
   "internal_error",
   "ledger_unavailable",

@@ -84,7 +84,7 @@ export interface NewBatch {
   accepted?(): Promise<void>;
 }
 
-/** The payer of a batch. Throws where that is no account: only one can pay for what outlives its request. */
+/** Returns the payer of a batch. Throws unless it is an account: only an account can pay for work that outlives its request. */
 export function payerOf({ audience }: PlanCall): AccountPayer {
   const { payer } = audience;
   if (payer !== null && isAccountPayer(payer)) return payer;

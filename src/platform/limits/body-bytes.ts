@@ -39,7 +39,7 @@ export function createBodyBytes({ bytesMax, accountBytesMax }: BodyBounds) {
     let owner: string | null = null;
     let closed = false;
     return {
-      /** Reserves more bytes; returns the error if there is no room. */
+      /** Reserves more bytes. Returns an error if the limit is reached. */
       grow(bytes: number): GatewayError | null {
         if (closed) return null;
         // Checks the account first: other accounts cannot make room for it.

@@ -48,7 +48,7 @@ interface Before {
   readonly video: { readonly video: StoredFile & { readonly seconds: number }; readonly storyboard: StoredFile } | null;
 }
 
-/** Why a file is not stored. Rethrows an outage after which the job goes on; on a full disk it would pay for the same scene until its end. */
+/** Why a file is not stored. A full disk is final: a retry would pay for the scene again. Rethrows a ledger outage, so the job retries later. */
 function refusal(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError && (thrown.code === "storage_unavailable" || !isOwnFault(thrown))) return thrown;
   throw thrown;

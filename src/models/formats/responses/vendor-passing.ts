@@ -175,7 +175,7 @@ const AFTER = Buffer.from("\n\n");
 function headOf(name: string): Buffer {
   const known = HEADS.get(name);
   if (known !== undefined) return known;
-  // A line break in a name would start a field or an event of its own.
+  // A line break in the name would let a vendor add fields or events.
   const head = Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `);
   if (HEADS.size < HEADS_MAX) HEADS.set(name, head);
   return head;
@@ -275,7 +275,7 @@ class PassingReader implements StreamReader {
 
   #sealed(item: unknown): unknown {
     const id = isRecord(item) && item.type === "reasoning" ? (stringOf(item.id) ?? "") : "";
-    // Without an id, thoughts cannot be told apart.
+    // An empty id does not identify a thought, so nothing is reused.
     if (id === "") return sealedItem(item, this.#context);
     const told = this.#thoughts.get(id) ?? sealedItem(item, this.#context);
     if (this.#thoughts.size < THOUGHTS_MAX) this.#thoughts.set(id, told);

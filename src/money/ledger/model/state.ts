@@ -10,8 +10,8 @@ import { periodStart } from "./windows.ts";
 type Ceiling = Pick<KeyLimits, "ceilingNano" | "ceilingPeriod">;
 
 /**
- * The ceiling after a change that may name only its amount or only its period. Concurrent changes may have removed or added a ceiling
- * meanwhile: an amount without a period counts by the day, and a period without an amount is no ceiling.
+ * The ceiling after a change that may name only its amount or only its period. A concurrent change may have added or
+ * removed the ceiling. An amount without a period is a daily ceiling; a period without an amount is ignored.
  */
 export function ceilingAfter(before: Ceiling, patch: Partial<Ceiling>): Ceiling {
   const { ceilingNano = before.ceilingNano, ceilingPeriod = before.ceilingPeriod } = patch;

@@ -53,7 +53,7 @@ const linkIn = (value: Value | undefined) => (value == null ? null : Number(valu
 /** Rows pruned at once; takes under a millisecond. */
 const PRUNED_AT_ONCE = 64;
 
-/** Ledger events in a table of their own, kept until they are delivered. */
+/** Stores ledger events until they are delivered. */
 class EventTable {
   readonly #sql: ReturnType<typeof prepareEvents>;
 
