@@ -1,5 +1,4 @@
 // Commands for accounts: open, show, limit, freeze, credit, refund.
-
 import type { Setup } from "../gateway/setup.ts";
 import type { accountRow } from "../money/accounts/rows.ts";
 import { type AdminClient, allOf } from "./admin-client.ts";

@@ -1,5 +1,4 @@
 // Calls a chain's node by JSON-RPC over HTTP.
-
 import { z } from "zod";
 import { Places } from "../../core/places.ts";
 
@@ -27,29 +26,23 @@ export interface NodeRpc {
 
 export function nodeRpc(url: string, fetchOut: typeof fetch = fetch): NodeRpc {
   const places = new Places(AT_ONCE_MAX);
+  async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
+    const response = await fetchOut(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+      redirect: "error",
+      signal: AbortSignal.timeout(ASK_MS_MAX),
+    });
+    const { result, error } = reply.parse(await response.json());
+    if (error) throw new NodeRefusal(error.message);
+    return result;
+  }
   // All these requests are idempotent: a transaction has its nonce.
   const twice = (method: string, params: readonly unknown[]) =>
-    ask({ url, fetchOut }, method, params).catch((error: unknown) => {
+    ask(method, params).catch((error: unknown) => {
       if (!isBroken(error)) throw error;
-      return ask({ url, fetchOut }, method, params);
+      return ask(method, params);
     });
   return { call: (method, params) => places.within(TURN_MS_MAX, () => twice(method, params)) };
-}
-
-interface Node {
-  readonly url: string;
-  readonly fetchOut: typeof fetch;
-}
-
-async function ask({ url, fetchOut }: Node, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetchOut(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    redirect: "error",
-    signal: AbortSignal.timeout(ASK_MS_MAX),
-  });
-  const { result, error } = reply.parse(await response.json());
-  if (error) throw new NodeRefusal(error.message);
-  return result;
 }

@@ -7,7 +7,7 @@ import { accountsWith } from "./account-index.ts";
 import { creditDetail } from "./calls.ts";
 import { newKeyArguments, pointTo } from "./keys.ts";
 import type { LedgerPlace } from "./place.ts";
-import { ABOUT, accountBase, accountKey, readAccount, secretKey } from "./rows.ts";
+import { ABOUT, accountBase, accountKey, isKey, readAccount, secretKey, someFields } from "./rows.ts";
 
 type Accounts = Pick<SharedLedger, "openAccount" | "account" | "accounts" | "patchAccount">;
 
@@ -25,7 +25,7 @@ export function redisAccounts({ link, run, index, copies }: LedgerPlace, leaseMs
   async function found(accountId: string, text: string): Promise<AccountRow | null> {
     const row = await account(accountId);
     if (row === null || isNamed(row, text)) return row;
-    return (await link.call("HEXISTS", `${accountBase(accountId)}:k`, `${text}:created`)) === 1 ? row : null;
+    return isKey(text, await someFields(link, `${accountBase(accountId)}:k`, [`${text}:created`])) ? row : null;
   }
 
   /** Skips accounts that were registered and never opened. */

@@ -112,7 +112,7 @@ export interface StoredKey {
 }
 
 /** Keys share their hash with their own fields and with the pointers of external ids, which callers choose. */
-function isKey(name: string, fields: Fields): boolean {
+export function isKey(name: string, fields: Fields): boolean {
   return !name.startsWith("external:") && fields.has(`${name}:created`);
 }
 

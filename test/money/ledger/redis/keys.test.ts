@@ -57,6 +57,7 @@ it("neither a key's external id nor one of its fields is taken for a key", async
     expect(await other.patchKey("ada", keyId, { paused: true })).toBeNull();
     expect(await other.rotateKey("ada", keyId, "new secret", "tg_sk_ne...ew")).toBeNull();
     expect(await other.deleteKey("ada", keyId)).toBe(false);
+    expect(await other.accounts({ limit: 9, after: null, text: keyId })).toEqual([]);
   }
   expect(boundsOf(await other.keys("ada"))).toEqual(listed);
 });
