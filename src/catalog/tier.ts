@@ -131,11 +131,11 @@ export const defineDemoMaker = defines("demo-maker");
 /** Our own actions belong to no adapter. */
 const OURS = "core/";
 
-/** The vendors' actions that a composite names, each with its place in the file. */
+/** The vendors' actions that a composite names, each with its place in the file. A vendor's `params` may have a field `action` too. */
 export function* actionsNamedBy(spec: object, within = ""): Generator<readonly [field: string, action: string]> {
   for (const [name, value] of Object.entries(spec)) {
-    if (name !== "action") {
-      if (typeof value === "object" && value !== null) yield* actionsNamedBy(value, `${within}${name}.`);
-    } else if (!value.startsWith(OURS)) yield [`${within}${name}`, value];
+    if (name === "params") continue;
+    if (typeof value === "object" && value !== null) yield* actionsNamedBy(value, `${within}${name}.`);
+    else if (name === "action" && !value.startsWith(OURS)) yield [`${within}${name}`, value];
   }
 }

@@ -114,17 +114,9 @@ type Tell = EventLog["tell"];
 
 /** Reports each payment with an unknown outcome once, whether a caller made it on chain or our wallet did. */
 async function tellDoubts(records: Records, tell: Tell, nowMs: number): Promise<void> {
-  const received = (await openReceipts(records, HOUSE)).map(
-    ({
-      receipt: {
-        id,
-        payment: { network },
-        ...rest
-      },
-    }) => {
-      return { ...rest, id, direction: "received", of: { network } };
-    },
-  );
+  const received = (await openReceipts(records, HOUSE)).map(({ receipt }) => {
+    return { ...receipt, direction: "received", of: { network: receipt.payment.network } };
+  });
   const paid = (await openPaid(records)).map(({ callId: id, network, merchant, ...rest }) => {
     return { ...rest, id, direction: "paid", of: { network, merchant } };
   });

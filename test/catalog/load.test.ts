@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
+import { actionsNamedBy } from "../../src/catalog/tier.ts";
 import { CatalogError } from "../../src/catalog/validate.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { removeFolder } from "../support/remove-folder.ts";
@@ -171,6 +172,11 @@ describe("an overlay", () => {
     ]);
     write("tiers/onescrape.ts", 'export default { kind: "stairs" };');
     expect(String(await problemsOf(load()))).toContain("onescrape.ts: kind is not a kind of tier");
+  });
+
+  test("may give an action a param called `action`", () => {
+    const begin = { action: "browserbase/create_session", params: { action: "start", at: { action: 1 } } };
+    expect([...actionsNamedBy({ browser: { begin } })]).toEqual([["browser.begin.action", begin.action]]);
   });
 
   test("sells at the door for those without a key what it sells by key, and nothing else", async () => {

@@ -140,7 +140,7 @@ export class EdgeRequest implements GatewayRequest {
     return this.#headers;
   }
 
-  /** Keeps the one that the address depends on. */
+  /** Drops all headers but the one that the address depends on. */
   dropHeaders(): void {
     const forwarded = this.#headers.get(FORWARDED);
     this.#headers = forwarded === undefined ? NO_HEADERS : new Map([[FORWARDED, forwarded]]);
@@ -280,7 +280,7 @@ export interface BodyOptions {
   readonly done: (body: Buffer | BodyRefusal) => void;
 }
 
-/** Fills blocks of 4 KiB: a separate buffer for each part of one byte would take more than a hundred. */
+/** Fills blocks of 4 KiB: a buffer takes more than a hundred bytes, even for a part of one byte. */
 function append(parts: Buffer[], bytes: Uint8Array): void {
   let last = parts.pop() ?? NO_BODY;
   if (last.length + bytes.length > last.buffer.byteLength) {

@@ -41,7 +41,7 @@ export function tooOften(limit: number): GatewayError {
   return new GatewayError("rate_limited", { detail: { limit, window_seconds: 60 }, retryAfterSeconds: 60 });
 }
 
-/** Redirects a person to the sign-in, which returns to the requested page; /sign-out and the forms beside it have none. */
+/** Redirects a person to the sign-in, which returns to the requested page. `/sign-out` and the forms beside it have no page. */
 export function toSignIn({ path, query }: GatewayRequest, signIn = "/sign-in"): Answer {
   const here = query.size === 0 ? path : `${path}?${query}`;
   return seeOther(/^(\/console)?\/sign-/.test(path) ? signIn : `${signIn}?next=${encodeURIComponent(here)}`);
