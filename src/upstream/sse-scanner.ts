@@ -127,7 +127,8 @@ export class SseScanner {
     }
     if (bytes[start] === COLON) return;
     const field = bytes.toString("latin1", start, Math.min(end, start + 300));
-    if (field.startsWith(BYTE_ORDER_MARK)) return this.#readLine(bytes, start + 3, lineEnd, transient);
+    if (field.startsWith(BYTE_ORDER_MARK) && !field.startsWith(BYTE_ORDER_MARK, 3))
+      return this.#readLine(bytes, start + 3, lineEnd, transient);
     if (field.startsWith("event:")) this.#name = field.slice(6).trim();
     else if (field === "data") this.#addData(bytes, end, end, transient);
   }

@@ -51,6 +51,10 @@ describe("the SSE scanner", () => {
     },
   );
 
+  it("a line of byte order marks, however long, is no field", () => {
+    expect(scan([Buffer.from(`${"\uFEFF".repeat(100_000)}\ndata: 1\n\n`)])).toEqual(reference("data: 1\n\n"));
+  });
+
   it("agrees with the reference parser on random streams and random cuts", () => {
     const line = fc.oneof(
       fc.stringMatching(/^[ a-z{}":漢é]{0,12}$/).map((text) => `data: ${text}`),

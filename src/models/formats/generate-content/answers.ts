@@ -57,9 +57,8 @@ function imagePart(url: string): Json | null {
 }
 
 /** Truncated arguments become an empty object. */
-function callPart({ id, name, arguments: text, signature }: OpenCall): Json {
-  const part = { functionCall: { id, name, args: rawObject(text) ?? {} } };
-  return signature === null ? part : { ...part, thoughtSignature: signature };
+function callPart({ id, name, arguments: text }: OpenCall): Json {
+  return { functionCall: { id, name, args: rawObject(text) ?? {} } };
 }
 
 /** The signature of a thought without a call, as a separate part. */
@@ -80,13 +79,12 @@ interface OpenCall {
   readonly id: string;
   readonly name: string;
   arguments: string;
-  signature: string | null;
 }
 
 /** The open calls of one candidate: each call is sent in one piece, once complete. */
 class OpenCandidate {
   readonly calls = new Map<number, OpenCall>();
-  /** Signatures of calls that have not started. */
+  /** By the id of the call, which may come before its signature or after it. */
   readonly signatures = new Map<string, string>();
   /** Of a whole answer, with adjacent texts joined. */
   readonly parts: Json[] = [];
@@ -99,12 +97,10 @@ class OpenCandidate {
     else this.parts.push({ ...part });
   }
 
-  /** Signs a call that is still here, or comes later. */
-  sign(callId: string, signature: string): void {
-    this.signatures.set(callId, signature);
-    for (const call of this.calls.values()) if (call.id === callId) call.signature = signature;
-    for (const part of this.parts)
-      if (isRecord(part.functionCall) && part.functionCall.id === callId) part.thoughtSignature = signature;
+  signed(part: Json): Json {
+    const call = part.functionCall;
+    const thoughtSignature = isRecord(call) ? this.signatures.get(String(call.id)) : undefined;
+    return thoughtSignature === undefined ? part : { ...part, thoughtSignature };
   }
 
   takeCalls(): Json[] {
@@ -183,7 +179,7 @@ class GenerateEncoder implements EventEncoder {
 
   #thought(index: number, thought: ReasoningBlock): Buffer {
     if (thought.sealed !== null && thought.callId !== null) {
-      this.#candidate(index).sign(thought.callId, signatureOf(thought.sealed));
+      this.#candidate(index).signatures.set(thought.callId, signatureOf(thought.sealed));
       return NOTHING;
     }
     const part = signaturePart(thought);
@@ -192,10 +188,9 @@ class GenerateEncoder implements EventEncoder {
 
   /** Arguments of several calls may interleave. An empty text part shows the client that the answer has started. */
   #startCall(index: number, { at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): Buffer {
-    const { calls, signatures } = this.#candidate(index);
-    const call = { id, name, arguments: text, signature: signatures.get(id) ?? null };
+    const call = { id, name, arguments: text };
     if (this.#options.form === null) return this.#writeParts(index, [callPart(call)]);
-    calls.set(at, call);
+    this.#candidate(index).calls.set(at, call);
     return this.#writeParts(index, [{ text: "" }]);
   }
 
@@ -214,7 +209,7 @@ class GenerateEncoder implements EventEncoder {
   #finish(index: number, finishReason: string): Buffer {
     const isWhole = this.#options.form === null;
     const candidate = this.#candidate(index);
-    const parts = isWhole ? candidate.parts : candidate.takeCalls();
+    const parts = (isWhole ? candidate.parts : candidate.takeCalls()).map((part) => candidate.signed(part));
     const content = { parts: parts.length > 0 || isWhole ? parts : [{ text: "" }], role: "model" };
     const grounding = groundingOf(this.#ran.map(ranOf), this.#cited, this.#text);
     const ended = { content, finishReason, index, ...grounding };

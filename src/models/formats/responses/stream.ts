@@ -313,9 +313,9 @@ export class ResponsesEncoder implements EventEncoder {
       if (!open.called.custom) this.#emitDelta(text, "");
       return;
     }
-    const waiting = this.#waiting.find((call) => call.at === at);
-    // It ended as an empty object.
+    // The call has ended, with an empty object as its arguments.
     if (text === "{}" && this.#bare.has(at)) return;
+    const waiting = this.#waiting.find((call) => call.at === at);
     if (waiting === undefined) throw new Error("arguments came for a call that had ended");
     waiting.text += text;
   }
