@@ -37,13 +37,8 @@ test("lists and trees of many runs take few places in the store's queue at once"
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const onBroken = (error: unknown) => console.error("the runs broke:", error);
   const file = join(folder, "tollgate.db");
-  const thread = await openSqliteThread({
-    file,
-    units: { records: RECORDS_UNIT },
-    clock,
-    disk: NO_BOUNDS,
-    onFatal: onBroken,
-  });
+  const units = { records: RECORDS_UNIT };
+  const thread = await openSqliteThread({ file, units, clock, disk: NO_BOUNDS, onFatal: onBroken });
   onTestFinished(() => thread.close());
   const seen = { open: 0, most: 0 };
   const records = counted(sqliteRecords(thread), seen);

@@ -58,12 +58,8 @@ function sharedEndpoints(parts: KeyParts, { below, open }: Door, names: Names): 
 }
 
 export function ownSharedEndpoints(parts: AccountParts): EndpointSpec[] {
-  return sharedEndpoints(parts, ownAccess(parts), {
-    keys: "agents",
-    key: "id",
-    group: "id",
-    budgets: ownBudgetsSchema,
-  });
+  const names = { keys: "agents", key: "id", group: "id", budgets: ownBudgetsSchema };
+  return sharedEndpoints(parts, ownAccess(parts), names);
 }
 
 /** The groups of all accounts on a page; omits accounts without groups. */

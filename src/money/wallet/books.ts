@@ -22,14 +22,8 @@ const LEASE_MS = 60_000;
 
 /** A play-money account, because its postings are not income: the call's own posting has the cost. */
 export function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
-  const name = "payments to merchants (the wallet)";
-  return openHouseAccount(accounts, {
-    accountId: HOUSE,
-    name,
-    kind: "sandbox",
-    creditNano: CREDIT_NANO,
-    label: "wallet",
-  });
+  const account = { accountId: HOUSE, kind: "sandbox", creditNano: CREDIT_NANO, label: "wallet" } as const;
+  return openHouseAccount(accounts, { ...account, name: "payments to merchants (the wallet)" });
 }
 
 export type WalletBooks = ReturnType<typeof walletBooks>;

@@ -134,6 +134,8 @@ export function redisBookSource(books: RedisBooks): BookSource {
 /** The sums of an account's postings, and what its credit was paid with. */
 class BookSums extends PostingSums {
   readonly references: [reference: string, transactionId: string][] = [];
+  /** The last one's number. */
+  last = 0;
 
   constructor() {
     super((scope, day) => `${scope}:${day}`);
@@ -141,6 +143,7 @@ class BookSums extends PostingSums {
 
   override add(posting: NumberedPosting): void {
     super.add(posting);
+    this.last = posting.number;
     const { kind, reference, transactionId } = posting;
     if (kind !== "charge" && reference !== null) this.references.push([`${kind}:${reference}`, transactionId]);
   }
@@ -230,7 +233,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
         ...{ in_flight: account.inFlightMax, frozen: account.frozen ? "1" : "0", created: account.createdAtMs },
         ...{ strict: account.strictBounds ? "1" : "0" },
         ...{ granted: account.grantedNano, spent: account.spentNano, held: 0, absorbed: account.absorbedNano },
-        ...{ clk: Math.max(clockMs, 0), seq: sums.count, archived: sums.count, archived_charged: sums.charged },
+        ...{ clk: Math.max(clockMs, 0), seq: sums.last, archived: sums.last, archived_charged: sums.charged },
         ...{ archived_credited: sums.credited, archived_cents: sums.cents, archived_absorbed: sums.absorbed },
         // The days hold all absorbed cost.
         ...{ absorbed_from: 1, days_from: daysFrom, about: ABOUT },
@@ -252,8 +255,8 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
     if (!fields.has("granted") || seq !== archived) continue;
     const sums = new BookSums();
     let clockMs = Number(fields.get("clk"));
-    for (;;) {
-      const some = await archive.after(accountId, archived + sums.count, BATCH);
+    for (let after = archived; ; after = sums.last) {
+      const some = await archive.after(accountId, after, BATCH);
       for (const posting of some) {
         sums.add(posting);
         clockMs = Math.max(clockMs, posting.createdAtMs);
@@ -295,7 +298,7 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
     const sum = Object.entries(more).flatMap(([field, by]) => [field, Number(fields.get(field) ?? 0) + by]);
     const seq = Number(fields.get("seq") ?? 0);
     const from = absorbed === 0 || fields.has("absorbed_from") ? [] : ["absorbed_from", seq + 1];
-    const place = ["seq", seq + sums.count, "archived", seq + sums.count, "clk", clockMs, ...from];
+    const place = ["seq", sums.last, "archived", sums.last, "clk", clockMs, ...from];
     await link.call("HSET", accountKey(accountId), ...sum, ...place);
   }
 }
