@@ -315,6 +315,18 @@ describe("when its time is over", () => {
       if (session === undefined) throw new Error("no session");
       return session;
     }
+    /** A session with a step of 60 cents that a process left pending when it died. */
+    async function interrupted(): Promise<Record<string, unknown>> {
+      const session = await proxied(10);
+      session.proxyBytes = 0.05 * GIGABYTE;
+      minutes(1.1);
+      const { void: whole } = ledger;
+      ledger = { ...ledger, void: () => Promise.reject(new Error("it died")) };
+      await enders().look(true);
+      expect(broken.splice(0)).toHaveLength(1);
+      ledger = { ...ledger, void: whole };
+      return session;
+    }
     /** Each test gets its own day, so that earlier counts do not limit it, and earlier sessions have ended. */
     beforeEach(async () => {
       minutes(6 * 60);
@@ -382,14 +394,7 @@ describe("when its time is over", () => {
     });
 
     it("a process that dies between what it keeps and what it counts leaves it to the next, who counts it once", async () => {
-      const session = await proxied(10);
-      session.proxyBytes = 0.05 * GIGABYTE;
-      minutes(1.1);
-      const { void: whole } = ledger;
-      ledger = { ...ledger, void: () => Promise.reject(new Error("it died")) };
-      await enders().look(true);
-      expect(broken.splice(0)).toHaveLength(1);
-      ledger = { ...ledger, void: whole };
+      await interrupted();
       minutes(1);
       await enders().look(true);
       minutes(1);
@@ -402,14 +407,7 @@ describe("when its time is over", () => {
       ["the rest is counted with it", 72],
       ["it alone is counted where the vendor no longer knows the session", 60],
     ])("a step that a dead process left pending: once the session has ended, %s", async (_, counted) => {
-      const session = await proxied(10);
-      session.proxyBytes = 0.05 * GIGABYTE;
-      minutes(1.1);
-      const { void: whole } = ledger;
-      ledger = { ...ledger, void: () => Promise.reject(new Error("it died")) };
-      await enders().look(true);
-      expect(broken.splice(0)).toHaveLength(1);
-      ledger = { ...ledger, void: whole };
+      const session = await interrupted();
       await ask("release_session", { session_id: session.id });
       if (counted === 72) session.proxyBytes = 0.06 * GIGABYTE;
       else vendor.sessions.clear();

@@ -74,7 +74,7 @@ export class ActionPlanner {
     };
   }
 
-  /** Throws why it cannot run, if it cannot. */
+  /** Throws the refusal if it cannot run. */
   plan(payer: Payer): Plan | Promise<Plan> {
     const { action, params, row } = this.#call;
     if (action.kind === "local") return this.#servedPlan(this.#servedHere(action.local, payer), payer);

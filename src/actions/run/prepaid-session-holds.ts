@@ -1,5 +1,5 @@
-// Holds of zero for machines whose vendor charges for more than time, such as traffic: one is a machine's place among the account's
-// concurrent ones, and each minute one ends with what the machine cost besides its time, unpaid cost of the account.
+// Holds of zero for machines whose vendor charges for more than time, such as traffic. One hold is the machine's place among the account's
+// concurrent ones. Another is placed and ended each minute: its end counts what the machine cost besides its time, as unpaid cost.
 import type { ActionOffer } from "../../catalog/catalog.ts";
 import type { Accounts } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";

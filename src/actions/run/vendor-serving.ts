@@ -48,7 +48,7 @@ function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | rea
   return "data" in read ? read.data : read;
 }
 
-/** The calls of the vendors that can serve it. Throws where none can. */
+/** The calls of the vendors that can serve it. Throws if none can. */
 export function offeredCalls(call: SoldCall): readonly OfferedCall[] {
   const { sold, params, payer } = call;
   const pinned = sold.pinnedBy === null ? undefined : params[sold.pinnedBy];
@@ -103,7 +103,7 @@ export class SoldServing {
     this.#bound = { mostNano: quoteNano, isCallers: call.sold.facts.price.needsMaxCost === true };
   }
 
-  /** Throws why no vendor can serve it, if none can. Asynchronous only where the action takes files or ids that it issued before, which is rare. */
+  /** Throws the refusal if no vendor can serve it. Asynchronous only where the action takes files or ids that it issued before, which is rare. */
   serving(): Serving | Promise<Serving> {
     const offered = offeredCalls(this.#call);
     const isPlain = offered.every(({ offer: { spec } }) => spec.requires === undefined && spec.files === undefined);

@@ -20,10 +20,9 @@ async function* text(words = "one\n"): AsyncGenerator<Uint8Array> {
   yield Buffer.from(words);
 }
 
-async function keep(purpose: Purpose, expiresAtMs: number | null = null) {
+function keep(purpose: Purpose, expiresAtMs: number | null = null) {
   const file = { filename: "in.jsonl", purpose, sizeBytes: 4, expiresAtMs };
-  const kept = await files.keep(PAYER, file, text());
-  return kept;
+  return files.keep(PAYER, file, text());
 }
 
 describe("the files of batches", () => {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { BoxGone } from "../../../src/catalog/session.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { eventually } from "../../support/gateway.ts";
-import { ADA, away, moneyOf, type SessionProcess, type SessionStage, sessionStage } from "./stage.ts";
+import { ADA, away, fails, moneyOf, type SessionProcess, type SessionStage, sessionStage } from "./stage.ts";
 
 let stage: SessionStage;
 let process: SessionProcess;
@@ -24,9 +24,6 @@ async function created(): Promise<string> {
   return id;
 }
 
-const fails = () => {
-  throw away();
-};
 const codeOf = (said: unknown) => (said instanceof GatewayError ? said.code : said);
 
 describe("a create", () => {

@@ -5,7 +5,7 @@ import { GatewayError } from "../../../src/core/errors.ts";
 import type { AccountPayer } from "../../../src/core/plan.ts";
 import { newKey } from "../../money/ledger/requests.ts";
 import { eventually } from "../../support/gateway.ts";
-import { away, cents, MINUTE_MS, moneyOf, type SessionProcess, type SessionStage, sessionStage } from "./stage.ts";
+import { cents, fails, MINUTE_MS, moneyOf, type SessionProcess, type SessionStage, sessionStage } from "./stage.ts";
 
 let stage: SessionStage;
 let process: SessionProcess;
@@ -207,9 +207,7 @@ describe("a session ends by itself", () => {
     await open(1_000);
     const id = await created();
     await stage.minutes(46);
-    stage.vendor.faults.set("isOpen", () => {
-      throw away();
-    });
+    stage.vendor.faults.set("isOpen", fails);
     await stage.minutes(19);
     expect(await endOf(id)).toMatchObject({ ended: "vendor_away", minutes: 45, cents: 45 });
     expect((await postings()).map(({ amountNano }) => amountNano / 1e7)).toEqual([45]);
@@ -219,9 +217,7 @@ describe("a session ends by itself", () => {
     await open(70);
     const id = await created();
     await stage.minutes(46);
-    stage.vendor.faults.set("isOpen", () => {
-      throw away();
-    });
+    stage.vendor.faults.set("isOpen", fails);
     await stage.minutes(14);
     expect(await endOf(id)).toMatchObject({ ended: "no_money", minutes: 45, cents: 45 });
   });
@@ -230,14 +226,11 @@ describe("a session ends by itself", () => {
     await open(1_000);
     const id = await created();
     await stage.minutes(5);
-    const fault = () => {
-      throw away();
-    };
-    stage.vendor.faults.set("isOpen", fault);
+    stage.vendor.faults.set("isOpen", fails);
     await stage.minutes(10);
     stage.vendor.faults.clear();
     await stage.minutes(5);
-    for (const script of ["isOpen", "close"]) stage.vendor.faults.set(script, fault);
+    for (const script of ["isOpen", "close"]) stage.vendor.faults.set(script, fails);
     await stage.minutes(20);
     expect(await endOf(id)).toMatchObject({ ended: "vendor_away", minutes: 20, cents: 20 });
     stage.vendor.faults.clear();

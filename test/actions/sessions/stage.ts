@@ -99,6 +99,10 @@ export function away(): VendorFailure {
   return new VendorFailure({ ...failureOfKind("provider_timeout", "no answer"), mayHaveRun: true });
 }
 
+export function fails(): never {
+  throw away();
+}
+
 /** The result of a session action. */
 export type Said = Record<string, unknown> | GatewayError;
 
@@ -194,10 +198,8 @@ export async function sessionStage(
       jobs: () => jobs,
       adapter: (id) => (id === "acme" ? adapter : null),
       vendorScript: (script, { signal }) => {
-        const end = () => {
-          throw away();
-        };
-        return script({ key: "", label: "", signal, ask: async () => end(), end } as unknown as SessionContext);
+        const context = { key: "", label: "", signal, ask: async () => fails(), end: fails };
+        return script(context as unknown as SessionContext);
       },
       wait,
       onBroken: (error) => console.error(error),
