@@ -18,6 +18,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Endpoint, FramedOpenPlan, GatewayRequest } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
 import { readJson } from "../core/json-bytes.ts";
+import { getOrMake, makeRoom } from "../core/maps.ts";
 import { least } from "../core/money.ts";
 import type { Caller } from "../core/plan.ts";
 import { jsonText, parseRaw } from "../core/raw-json.ts";
@@ -98,15 +99,13 @@ export class BatchLines implements LineCalls {
   /** Called first for a line: the gateway is not complete before. */
   #open(sold = "", sandbox = false): Opened {
     const name = `${sandbox} ${sold}`;
-    const known = this.#opened.get(name);
-    if (known !== undefined) return known;
-    const { catalog, open } = this.#parts;
-    const then = sold === "" ? null : catalogThen(sold, catalog(), { sandbox });
-    const { endpoints, deps } = open(then === null ? catalog : () => then);
-    const opened = { match: matchEndpoint(endpoints), deps };
-    if (this.#opened.size >= OPENED_MAX) this.#opened.clear();
-    this.#opened.set(name, opened);
-    return opened;
+    return getOrMake(this.#opened, name, () => {
+      const { catalog, open } = this.#parts;
+      const then = sold === "" ? null : catalogThen(sold, catalog(), { sandbox });
+      const { endpoints, deps } = open(then === null ? catalog : () => then);
+      makeRoom(this.#opened, OPENED_MAX);
+      return { match: matchEndpoint(endpoints), deps };
+    });
   }
 
   callerOf(accountId: string, keyId: string): Promise<Caller | null> {

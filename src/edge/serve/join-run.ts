@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
+import { getOrMake, makeRoom } from "../../core/maps.ts";
 import { centsDown, type Nano, nanoFromCents } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import { jsonText, parseRaw } from "../../core/raw-json.ts";
@@ -102,14 +103,11 @@ export function carrying(
 }
 
 function carrierOf(caller: Caller, runId: string): Caller {
-  const known = carriers.get(caller) ?? new Map<string, Caller>();
-  let carrier = known.get(runId);
-  if (carrier === undefined) {
-    carrier = { ...caller, carriedRun: runId };
-    if (known.size >= CARRIERS_MAX) known.clear();
-    carriers.set(caller, known.set(runId, carrier));
-  }
-  return carrier;
+  const known = getOrMake(carriers, caller, () => new Map());
+  return getOrMake(known, runId, () => {
+    makeRoom(known, CARRIERS_MAX);
+    return { ...caller, carriedRun: runId };
+  });
 }
 
 type Naming = Pick<Call, "request" | "refuse">;

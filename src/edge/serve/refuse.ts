@@ -3,6 +3,7 @@ import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../../core/end
 import { type ErrorCode, GatewayError, isOwnFault } from "../../core/errors.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
+import { getOrMake, putLast } from "../../core/maps.ts";
 import { minus, type Nano } from "../../core/money.ts";
 import { admitAnyone } from "./admit.ts";
 import { addHeaders, Call } from "./call.ts";
@@ -37,14 +38,12 @@ function balanceOf(accountId: string, { ledger }: Deps): Promise<Nano | null> {
 }
 
 function recentBalanceOf(accountId: string, deps: Deps): Promise<Nano | null> {
-  const known = recent.get(deps.ledger) ?? new Map();
-  recent.set(deps.ledger, known);
+  const known = getOrMake(recent, deps.ledger, () => new Map());
   const atMs = deps.clock.elapsedMs();
   const found = known.get(accountId);
   if (found !== undefined && atMs - found.atMs < RECENT_MS) return found.balance;
-  if (known.size >= RECENT_MAX) known.clear();
   const balance = balanceOf(accountId, deps);
-  known.set(accountId, { atMs, balance });
+  putLast(known, accountId, { atMs, balance }, RECENT_MAX);
   return balance;
 }
 
