@@ -25,7 +25,7 @@ const ROOMS: readonly (readonly string[])[] = [
  * The most lines of TypeScript that `src`, `adapters` and `tiers` may have together. The figure only goes down, except by what an issue
  * allows.
  */
-const LINES_MAX = 135_285;
+const LINES_MAX = 135_254;
 /** The number of entries at the top of `src`: the layers and main.ts. */
 const ROOMS_MAX = 14;
 const ROOM_README_LINES_MAX = 25;
